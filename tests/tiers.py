@@ -21,6 +21,7 @@ RULES = "tests/rules"
 DEEP_PLACES = (
     "tests/adapters/sending/test_ses_judge.py",
     "tests/adding",
+    "tests/analytics/ab_tests/test_killed.py",
     "tests/analytics/exports/test_killed.py",
     "tests/analytics/test_kills.py",
     "tests/analytics/test_recount.py",

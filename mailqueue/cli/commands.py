@@ -68,6 +68,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             "mailqueue.cli.analytics.exports:export",
             "Export emails, events, counts and more to files.",
         ),
+        "ab-test": Lazy(
+            "mailqueue.cli.analytics.ab_tests:ab_test",
+            "Compare variants of an email by opens or clicks.",
+        ),
         "find": Lazy(
             "mailqueue.cli.emails.find:find", "Find anything by an id, an address or a name."
         ),

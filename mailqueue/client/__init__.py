@@ -1,6 +1,10 @@
 """The Python client of the HTTP API: `Client` for asyncio, `SyncClient` for scripts."""
 
 from mailqueue.client.answers import (
+    AbTest,
+    AbTestRecipient,
+    AbTestResults,
+    AbTestVariant,
     Acted,
     AddedSuppression,
     AnalyticsHeatmap,
@@ -65,6 +69,10 @@ Kept = UploadedFile
 """The name of `UploadedFile` in earlier versions."""
 
 __all__ = [
+    "AbTest",
+    "AbTestRecipient",
+    "AbTestResults",
+    "AbTestVariant",
     "Acted",
     "AddedSuppression",
     "AnalyticsHeatmap",

@@ -11,6 +11,12 @@ from mailqueue.contract.analytics import (
     AnalyticsTemplates,
     AnalyticsTimeseries,
 )
+from mailqueue.contract.automation.ab_tests import (
+    AbTest,
+    AbTestRecipient,
+    AbTestResults,
+    AbTestVariant,
+)
 from mailqueue.contract.automation.inbox import EventOutcome
 from mailqueue.contract.automation.schedules import (
     CancelledRun,
@@ -50,6 +56,10 @@ from mailqueue.contract.suppression import (
 from mailqueue.contract.templates import Preview, Template, TemplateVersion
 
 __all__ = [
+    "AbTest",
+    "AbTestRecipient",
+    "AbTestResults",
+    "AbTestVariant",
     "Acted",
     "AddedSuppression",
     "AnalyticsHeatmap",

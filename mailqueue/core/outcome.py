@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 Values = Mapping[str, Any]
@@ -69,3 +70,18 @@ class Unknown:
 
 Outcome = Done | Retry | Defer | Again | Failed | Unknown
 OUTCOMES = (Done, Retry, Defer, Again, Failed, Unknown)
+
+
+class OnUnknown(StrEnum):
+    """What becomes of a row when it is unknown whether its effect has happened."""
+
+    RETRY = "retry"  # the effect may happen twice
+    HELD = "held"  # a person decides
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Wait before a retry: `first`, doubled with each attempt, at most `longest`."""
+
+    first: timedelta
+    longest: timedelta

@@ -7,22 +7,8 @@ among them: its claims follow lanes and limits. `docs/adding/queue.md` is the gu
 
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import StrEnum
 
-
-class OnUnknown(StrEnum):
-    """What becomes of a row when it is unknown whether its effect has happened."""
-
-    RETRY = "retry"  # the effect may happen twice
-    HELD = "held"  # a person decides
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """Wait before a retry: `first`, doubled with each attempt, at most `longest`."""
-
-    first: timedelta
-    longest: timedelta
+from mailqueue.core.outcome import Backoff, OnUnknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +233,17 @@ QUEUES = (
         work="exports of data to files",
         done="done",
         handler="mailqueue.wiring.analytics:export_handler",
+        lease=timedelta(minutes=2),
+        backoff=Backoff(timedelta(seconds=5), timedelta(minutes=5)),
+        key="project_id",
+        concurrency=4,
+    ),
+    QueueSpec(
+        name="ab-tests",
+        table="ab_tests",
+        work="A/B tests that are to be evaluated",
+        done="completed",
+        handler="mailqueue.wiring.analytics:ab_test_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(seconds=5), timedelta(minutes=5)),
         key="project_id",

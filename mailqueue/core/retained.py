@@ -222,6 +222,16 @@ RETAINED = (
         batch=5,  # with their files
     ),
     Retained(
+        "ab_tests",
+        "ab_tests",
+        "created_at",
+        Removal.SWEPT,
+        days=400,
+        is_global=True,
+        ended_column="finished_at",
+        batch=1,  # with its recipients
+    ),
+    Retained(
         "contact_list_members",
         "contact_list_members",
         "pending_until",

@@ -1,5 +1,6 @@
-"""Dependencies of the queues `stats` and `exports`."""
+"""Dependencies of the queues `stats`, `exports` and `ab-tests`."""
 
+from mailqueue.analytics.ab_tests.handler import AbTestHandler
 from mailqueue.analytics.exports.handler import ExportHandler
 from mailqueue.analytics.handler import StatsHandler
 from mailqueue.settings.environment import Settings
@@ -13,3 +14,8 @@ def stats_handler(settings: Settings) -> StatsHandler:
 def export_handler(settings: Settings) -> ExportHandler:
     """Return the handler of queue `exports`."""
     return ExportHandler(settings.database)
+
+
+def ab_test_handler(settings: Settings) -> AbTestHandler:
+    """Return the handler of queue `ab-tests`."""
+    return AbTestHandler(settings.database)

@@ -206,3 +206,50 @@ SELECT mailqueue.describe_columns('export_parts', ARRAY[
     ['rows', 'Number of its rows.'],
     ['data', 'The rows as they are in the file, compressed by zlib.']
 ]);
+
+SELECT mailqueue.describe_columns('ab_tests', ARRAY[
+    ['id', 'Id of the test.'],
+    ['name', 'Name for people.'],
+    ['is_test', 'Whether its mail is test mail, which goes to the trap.'],
+    ['metric', 'What decides: open_rate or click_rate, of the emails that were sent.'],
+    ['alpha', 'Highest p-value at which a difference is significant.'],
+    ['evaluate_after', 'Time from the first recipient to the evaluation.'],
+    ['min_sample', 'Emails that each variant must have sent; with fewer nothing is compared.'],
+    ['sample_percent', 'Percent of the recipients that are in the sample; the others wait for the decision.'],
+    ['if_none', 'What the others get without a winner: first: the first variant; shares: variants by their shares.'],
+    ['options', 'Options of the mail, as enqueue() has them.'],
+    ['assignment_key', 'Key of the hash that assigns recipients; deleted when the test is over.'],
+    ['requested_by', 'Who created the test.'],
+    ['started_at', 'Time of the first recipient; NULL: there is none.'],
+    ['result', 'winner, no_difference, too_few (emails were sent) or by_hand; NULL: not decided.'],
+    ['winner', 'Number of the variant that has won; NULL: none.'],
+    ['decided_at', 'Time of the decision; NULL: there is none.'],
+    ['decided_by', 'Who decided by hand; NULL: the evaluation.'],
+    ['cancelled_by', 'Who cancelled the test; NULL: it was not.'],
+    ['status', 'State in the queue: pending, assigned, completed, cancelled or failed.'],
+    ['max_attempts', 'Number of failed attempts in a row after which the evaluation fails.']
+]);
+
+SELECT mailqueue.describe_columns('ab_test_variants', ARRAY[
+    ['ab_test_id', 'Id of the test.'],
+    ['number', 'Number of the variant, from 1.'],
+    ['name', 'Name of the variant, such as A.'],
+    ['share', 'Percent of the sample that gets it.'],
+    ['contents', 'Its content, in each language of its template.'],
+    ['languages', 'Languages of contents, in their order; empty: not of a template.'],
+    ['sent', 'Emails of the sample that were sent before the decision; NULL: not decided.'],
+    ['opened', 'Of those, emails that people opened.'],
+    ['clicked', 'Of those, emails in which people clicked.'],
+    ['p_value', 'p-value of the difference from the first variant, corrected by Holm; NULL: not compared.']
+]);
+
+SELECT mailqueue.describe_columns('ab_test_recipients', ARRAY[
+    ['ab_test_id', 'Id of the test.'],
+    ['place', 'Keyed hash of test and address.'],
+    ['is_sample', 'Whether it is in the sample, whose emails are sent at once and counted.'],
+    ['variant', 'Number of the variant; before the decision that which its hash assigns.'],
+    ['recipient', 'Address, name, variables and language while it waits; NULL afterwards.'],
+    ['outcome', 'accepted, suppressed, rejected or cancelled; NULL: waits for the decision.'],
+    ['email_id', 'Id of its email.'],
+    ['reason', 'Why there is no email, or why it was suppressed.']
+]);

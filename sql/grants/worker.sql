@@ -49,6 +49,8 @@ BEGIN
             mailqueue.take_enrollment_signals(integer, timestamptz),
             mailqueue.release_enrollments(integer), mailqueue.renew_enrollment_zones(integer)',
         'EXECUTE ON FUNCTION mailqueue.fold_stats(uuid, bigint, integer), mailqueue.judge_domains(timestamptz)',
+        'EXECUTE ON FUNCTION mailqueue.take_ab_test(uuid, bigint), mailqueue.continue_ab_test(uuid, bigint, integer),
+            mailqueue.record_ab_test(uuid, bigint, text, smallint, bigint[], bigint[], bigint[], double precision[])',
         'EXECUTE ON FUNCTION mailqueue.read_export_page(uuid, bigint, integer, bigint),
             mailqueue.write_export_part(uuid, jsonb, integer, bigint, bytea), mailqueue.end_export(uuid, text, text)',
         'EXECUTE ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb),

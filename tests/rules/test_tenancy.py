@@ -58,6 +58,7 @@ async def test_tables_of_what_has_a_mode_hide_live_rows_from_test_keys(conn: Con
     found = {row[0]: row[2] for row in await make.rows(conn, TABLES)}
 
     assert {name for name, known in found.items() if "mode" in known} == {
+        "ab_tests",
         "api_keys",
         "attachments",
         "batches",

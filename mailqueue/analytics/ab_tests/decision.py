@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mailqueue.analytics.ab_tests.significance import Observed, holm, p_value
 
 
-class Verdict(NamedTuple):
+class AbTestAnswer(NamedTuple):
     """The answer of an evaluation."""
 
     result: str
@@ -18,8 +18,8 @@ class Verdict(NamedTuple):
     where nothing was compared."""
 
 
-def decide(variants: Sequence[Observed], *, alpha: float, min_sample: int) -> Verdict:
-    """Return the verdict about variants, each of which is compared with the first.
+def decide(variants: Sequence[Observed], *, alpha: float, min_sample: int) -> AbTestAnswer:
+    """Return the answer about variants, each of which is compared with the first.
 
     A variant wins if it is better than the first, and significantly so; of several such, that with
     the highest share. The first wins if it is significantly better than every other. Nothing is
@@ -27,7 +27,7 @@ def decide(variants: Sequence[Observed], *, alpha: float, min_sample: int) -> Ve
     """
     none = (None,) * len(variants)
     if any(one.size < max(1, min_sample) for one in variants):
-        return Verdict("too_few", None, none)
+        return AbTestAnswer("too_few", None, none)
     first, *others = variants
     corrected = holm([p_value(first, one) for one in others])
     p_values = (None, *corrected)
@@ -35,7 +35,7 @@ def decide(variants: Sequence[Observed], *, alpha: float, min_sample: int) -> Ve
     better = [place for place in differ if variants[place].rate > first.rate]
     if better:
         winner = max(better, key=lambda place: variants[place].rate)
-        return Verdict("winner", winner, p_values)
+        return AbTestAnswer("winner", winner, p_values)
     if len(differ) == len(others):
-        return Verdict("winner", 0, p_values)
-    return Verdict("no_difference", None, p_values)
+        return AbTestAnswer("winner", 0, p_values)
+    return AbTestAnswer("no_difference", None, p_values)

@@ -5,6 +5,7 @@ from mailqueue.analytics import providers as provider_counts
 from mailqueue.analytics import series, spans
 from mailqueue.analytics import templates as template_counts
 from mailqueue.analytics.model import StatsScope, TimeSpan
+from mailqueue.api.analytics.ab_tests import AB_TEST_ENDPOINTS
 from mailqueue.api.analytics.exports import EXPORT_ENDPOINTS
 from mailqueue.api.analytics.schema import (
     AllOverviewQuery,
@@ -211,6 +212,7 @@ ENDPOINTS = (
         test_keys=ForTestKeys.OWN,
     ),
     *EXPORT_ENDPOINTS,
+    *AB_TEST_ENDPOINTS,
     Endpoint(
         "GET",
         f"{ADMIN_PATH}/overview",

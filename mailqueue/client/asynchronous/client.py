@@ -10,6 +10,7 @@ from uuid import UUID
 import httpx2
 
 from mailqueue.client import answers, request
+from mailqueue.client.asynchronous.ab_tests import AsyncAbTests
 from mailqueue.client.asynchronous.analytics import AsyncAnalytics
 from mailqueue.client.asynchronous.exports import AsyncExports
 from mailqueue.client.asynchronous.schedules import AsyncSchedules
@@ -29,7 +30,7 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class Client(AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTimedEvents):
+class Client(AsyncAbTests, AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTimedEvents):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds

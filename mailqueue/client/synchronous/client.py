@@ -16,6 +16,7 @@ from mailqueue.client import answers, request
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
 from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
+from mailqueue.client.synchronous.ab_tests import AbTests
 from mailqueue.client.synchronous.analytics import Analytics
 from mailqueue.client.synchronous.exports import Exports
 from mailqueue.client.synchronous.schedules import Schedules
@@ -32,7 +33,7 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class SyncClient(Analytics, Exports, Schedules, TimedEvents):
+class SyncClient(AbTests, Analytics, Exports, Schedules, TimedEvents):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds

@@ -5,16 +5,16 @@ from mailqueue.analytics.ab_tests.significance import Observed
 
 
 def test_a_significantly_better_variant_wins() -> None:
-    verdict = decide([Observed(500, 100), Observed(500, 160)], alpha=0.05, min_sample=100)
-    assert (verdict.result, verdict.winner) == ("winner", 1)
-    assert verdict.p_values[0] is None
-    assert verdict.p_values[1] is not None
-    assert verdict.p_values[1] < 0.05
+    answer = decide([Observed(500, 100), Observed(500, 160)], alpha=0.05, min_sample=100)
+    assert (answer.result, answer.winner) == ("winner", 1)
+    assert answer.p_values[0] is None
+    assert answer.p_values[1] is not None
+    assert answer.p_values[1] < 0.05
 
 
 def test_the_first_wins_where_every_other_is_significantly_worse() -> None:
-    verdict = decide([Observed(500, 160), Observed(500, 100)], alpha=0.05, min_sample=100)
-    assert (verdict.result, verdict.winner) == ("winner", 0)
+    answer = decide([Observed(500, 160), Observed(500, 100)], alpha=0.05, min_sample=100)
+    assert (answer.result, answer.winner) == ("winner", 0)
     one_is_equal = [Observed(500, 160), Observed(500, 100), Observed(500, 161)]
     assert decide(one_is_equal, alpha=0.05, min_sample=100).result == "no_difference"
 
@@ -33,6 +33,6 @@ def test_a_difference_that_alone_were_significant_is_not_among_three() -> None:
 
 def test_fewer_emails_than_the_least_sample_are_not_compared() -> None:
     observed = [Observed(500, 0), Observed(99, 99)]
-    verdict = decide(observed, alpha=0.05, min_sample=100)
-    assert (verdict.result, verdict.winner, verdict.p_values) == ("too_few", None, (None, None))
+    answer = decide(observed, alpha=0.05, min_sample=100)
+    assert (answer.result, answer.winner, answer.p_values) == ("too_few", None, (None, None))
     assert decide([Observed(0, 0), Observed(0, 0)], alpha=0.5, min_sample=0).result == "too_few"

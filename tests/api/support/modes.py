@@ -22,7 +22,8 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
-from tests.api.support.tenancy import MAIL, exported, furnished
+from tests.api.support.comparing import exported
+from tests.api.support.tenancy import MAIL, MARK, furnished
 from tests.api.support.wired import MASTER
 from tests.queue.steps import claim, settle
 
@@ -126,7 +127,7 @@ async def both_modes(url: str) -> AsyncIterator[Modes]:
             )
             variables["upload"] = upload.json()["id"]
             async with connect(database) as conn:
-                await exported(conn)
+                await exported(conn, MARK)
             emails["pending"] = variables["email_id"]
             yield Modes(http, database, pool, key, test.key.reveal(), variables, emails)
 

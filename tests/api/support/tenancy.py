@@ -1,6 +1,5 @@
 """Two equal projects with one row of every kind, and the API called for either."""
 
-import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.comparing import ab_test, exported
 from tests.api.support.wired import MASTER
 
 MARK = "zebra"
@@ -141,7 +141,7 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
             await make.logged_attempts(conn, MARK, 1, "sent", 1)
             variables |= await notified(conn)
             variables["letter_id"] = await dead_letter(conn, "theirs")
-            await exported(conn)
+            await exported(conn, MARK)
         yield Tenants(
             pool,
             settings,
@@ -151,18 +151,6 @@ async def two_tenants(url: str) -> AsyncIterator[Tenants]:
             keys[1].key.reveal(),
             variables,
         )
-
-
-async def exported(conn: Conn) -> None:
-    """End all exports, with MARK as the only row of each file."""
-    row = f"{MARK}\r\n".encode()
-    await conn.execute(
-        "WITH ended AS (UPDATE mailqueue.exports SET status = 'done', finished_at = now(),"
-        " rows = 1, parts = 1, bytes = %s RETURNING id, project_id)"
-        " INSERT INTO mailqueue.export_parts (export_id, number, project_id, rows, data)"
-        " SELECT id, 0, project_id, 1, %s FROM ended",
-        (len(row), zlib.compress(row)),
-    )
 
 
 async def notified(conn: Conn) -> dict[str, str]:
@@ -226,6 +214,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     operation = await made(
         "/v1/operations", {"verb": "hold", "filter": {"subject": MARK}, "reason": MARK}
     )
+    compared = await made("/v1/analytics/ab-tests", ab_test(MARK))
     wanted = {"kind": "emails", "filter": {"campaign": MARK}}
     export = await made("/v1/analytics/export", wanted)
     issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
@@ -274,6 +263,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "batch_id": batch["batch_id"],
         "operation_id": operation["id"],
         "export_id": export["id"],
+        "ab_test_id": compared["id"],
         "schedule_id": scheduled["id"],
         "number": "1",
         "config_id": str(relay["id"]),

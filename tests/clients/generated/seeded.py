@@ -73,6 +73,9 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
             {"name": "api", "provider_type": "postmark", "credentials": {"server_token": "x"}},
         )["id"]
         export = made("/v1/analytics/export", {"kind": "suppressions"})["id"]
+        shares = [{"name": one, "share": 50, "subject": one} for one in ("A", "B")]
+        compared = {"name": "spring", "html_body": "<p>Hello</p>", "variants": shares}
+        test = made("/v1/analytics/ab-tests", compared)["id"]
         later = _automated(made) | _watched(made)
     later |= site.run(_from_outside(site))
     return token, later | {
@@ -94,6 +97,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "email_hash": "bob@example.com",
         "config_id": sender,
         "export_id": export,
+        "ab_test_id": test,
         "key_id": key,
         "dkim_key_id": signing,
         "q": ANN,

@@ -28,3 +28,8 @@ INSERT INTO mailqueue.schedule_runs (project_id, schedule_id, number, occurrence
                                      finished_at)
 SELECT m.project_id, m.id, 1, now(), 'done', now() FROM made AS m
 """
+AB_TESTS = """
+INSERT INTO mailqueue.ab_tests (project_id, name, is_test, options, requested_by, status,
+                                finished_at)
+SELECT p, 'spring', false, '{}', 'tests', 'cancelled', now() FROM unnest(%s::uuid[]) AS p
+"""

@@ -16,7 +16,7 @@ from mailqueue.core.queues import QUEUES
 from mailqueue.db.fetch import Conn
 from mailqueue.privacy import erasing, persons
 from tests import make
-from tests.queue.extremes.automation import SCHEDULES, SEQUENCES
+from tests.queue.extremes.automation import AB_TESTS, SCHEDULES, SEQUENCES
 from tests.queue.extremes.columns import Column
 from tests.queue.extremes.plain import (
     ALONE,
@@ -140,6 +140,7 @@ async def projects(site: Site, filled: Filled, prefix: str, count: int) -> list[
             " WHERE l.project_id = ANY (%s::uuid[])",
             (ids,),
         )
+        await conn.execute(AB_TESTS, (ids,))
         await conn.execute(SCHEDULES, (ids,))
         await conn.execute(SEQUENCES, (ids,))
         if prefix.startswith("template"):

@@ -71,6 +71,7 @@ REFERENCES: Mapping[str, str] = {
     " WHERE project_id = {project} LIMIT 1)",
     "list_id": "(SELECT id FROM mailqueue.contact_lists WHERE project_id = {project} LIMIT 1)",
     "project_id": "{project}",
+    "ab_test_id": "(SELECT id FROM mailqueue.ab_tests WHERE project_id = {project} LIMIT 1)",
     "send_id": "(SELECT id FROM mailqueue.list_sends WHERE project_id = {project} LIMIT 1)",
 }
 TOGETHER: Mapping[str, Mapping[str, str]] = {
@@ -85,6 +86,11 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
     "bounce_list": {"email": "'ann@example.com'"},
     "bulk_operations": {"verb": "'hold'", "filter": """'{{"subject": "Hello"}}'"""},
     "exports": {"kind": "'emails'", "format": "'csv'"},
+    "ab_test_variants": {
+        "number": "1",
+        "share": "50",
+        "contents": """'[{{"subject": "Hello", "text": "Hello"}}]'""",
+    },
     "list_sends": {
         "list_id": "gen_random_uuid()",
         "list_name": "'news'",

@@ -26,6 +26,7 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "batch_id": "Id of the batch, from the response that accepted it.",
     "operation_id": "Id of the operation.",
     "export_id": "Id of an export.",
+    "ab_test_id": "Id of an A/B test.",
     "schedule_id": "Id of the schedule, from the response that added it.",
     "number": "Number of the run, from 1.",
     "email_id": "Id of the email, from the response that accepted it.",
