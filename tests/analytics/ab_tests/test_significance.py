@@ -83,10 +83,13 @@ def test_nothing_to_compare_is_no_difference(first: Observed, second: Observed) 
 @pytest.mark.parametrize("variants", [2, 3, 4])
 def test_equal_variants_have_a_winner_in_at_most_six_percent_of_tests(variants: int) -> None:
     chance = random.Random(20_261_127 + variants)
-    winners = 0
+    winners = differ = 0
     for _ in range(RUNS):
         observed = [
             Observed(300, sum(chance.random() < 0.2 for _ in range(300))) for _ in range(variants)
         ]
-        winners += decide(observed, alpha=0.05, min_sample=100).result == "winner"
+        answer = decide(observed, alpha=0.05, min_sample=100)
+        winners += answer.result == "winner"
+        differ += any(one is not None and one <= 0.05 for one in answer.p_values)
     assert winners <= RUNS * MAX_FALSE
+    assert differ <= RUNS * MAX_FALSE

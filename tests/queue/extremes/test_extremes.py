@@ -36,6 +36,8 @@ OF_ONE_ROW = {
 }
 """Errors in the log that say which row or account could not be worked on."""
 WITHOUT_EXTREME = {
+    "ab_test_variants": {"number", "share"},
+    "ab_tests": {"alpha", "evaluate_after", "sample_percent"},
     "address_keys": {"inner_pad", "outer_pad"},
     "api_keys": {"scopes"},
     "attachments": {"created_on"},
