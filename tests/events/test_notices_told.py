@@ -42,12 +42,12 @@ async def complaint(conn: Conn, account: int, **columns: object) -> UUID:
     return mail
 
 
-async def hook(conn: Conn, types: list[str]) -> None:
+async def hook(conn: Conn, types: list[str], format_: str = "mailqueue") -> None:
     await conn.execute(
-        "INSERT INTO mailqueue.webhooks (project_id, url, event_types, sealed_secret)"
-        " SELECT p.id, 'https://hooks.example.com/', %s, ''"
+        "INSERT INTO mailqueue.webhooks (project_id, url, event_types, sealed_secret, format)"
+        " SELECT p.id, 'https://hooks.example.com/', %s, '', %s"
         " FROM mailqueue.projects AS p WHERE p.name = 'default'",
-        (types,),
+        (types, format_),
     )
 
 
@@ -99,6 +99,7 @@ async def test_webhooks_that_subscribe_are_told_with_kind_and_reason(
 ) -> None:
     account = await make.sender_account(conn)
     await hook(conn, types)
+    await hook(conn, [], "resend")
     mail = await complaint(conn, account)
 
     assert await make.scalar(conn, TELL) == count

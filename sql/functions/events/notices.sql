@@ -31,6 +31,16 @@ $$;
 COMMENT ON FUNCTION mailqueue.notice_email(text, text, mailqueue.notices[]) IS
     'Subject and text of the email about notices of one cause.';
 
+-- Formats of providers have no event for it.
+CREATE OR REPLACE FUNCTION mailqueue.noticed_webhooks(p_project uuid) RETURNS SETOF uuid
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT w.id FROM mailqueue.subscribed_webhooks(p_project, 'project.notice') AS s(id)
+      JOIN mailqueue.webhooks AS w ON w.id = s.id AND w.format = 'mailqueue'
+$$;
+COMMENT ON FUNCTION mailqueue.noticed_webhooks(uuid) IS 'Webhooks of a project that get notices for administrators.';
+
 CREATE OR REPLACE FUNCTION mailqueue.queue_notice_deliveries(p_project uuid, p_name text, p_sender text,
     p_notices mailqueue.notices[])
 RETURNS void
@@ -44,12 +54,12 @@ AS $$
                    p_notices[1].email_id, NULL, 0, NULL, NULL, NULL, NULL, p_sender, NULL, NULL,
                    p_notices[1].told, p_notices[1].kind, 'mailqueue', NULL, false), false
           FROM (SELECT mailqueue.uuidv7() AS id, p_notices[1].noticed_at) AS x
-         WHERE EXISTS (SELECT FROM mailqueue.subscribed_webhooks(p_project, 'project.notice'))
+         WHERE EXISTS (SELECT FROM mailqueue.noticed_webhooks(p_project))
         RETURNING id
     )
     INSERT INTO mailqueue.webhook_deliveries (project_id, webhook_id, event_id, type, is_test)
     SELECT p_project, w.id, e.id, 'project.notice', false
-      FROM event AS e, mailqueue.subscribed_webhooks(p_project, 'project.notice') AS w(id)
+      FROM event AS e, mailqueue.noticed_webhooks(p_project) AS w(id)
 $$;
 COMMENT ON FUNCTION mailqueue.queue_notice_deliveries(uuid, text, text, mailqueue.notices[]) IS
     'Queue deliveries of one event about notices of one cause to the webhooks that subscribe to it.';
@@ -127,7 +137,7 @@ BEGIN
            AND NOT EXISTS (SELECT FROM mailqueue.email_history AS h
                             WHERE h.id = n.email_id AND 'mailqueue.notice' = ANY (h.tags))
            AND (p.notices_to IS NOT NULL
-                OR EXISTS (SELECT FROM mailqueue.subscribed_webhooks(n.project_id, 'project.notice')))
+                OR EXISTS (SELECT FROM mailqueue.noticed_webhooks(n.project_id)))
          GROUP BY n.project_id, p.name, p.notices_to, n.kind, n.sender_account_id, a.name
          ORDER BY n.project_id, n.kind, n.sender_account_id
     LOOP
