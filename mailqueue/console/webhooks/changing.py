@@ -21,7 +21,8 @@ from mailqueue.webhooks.values import created_webhook_of
 
 NEW = f"{PATH}/new"
 _TYPE_FIELDS = tuple(f"type-{kind}" for kind in EventType)
-_KEPT = ("url", "format", "description", *_TYPE_FIELDS)
+_KEPT = ("format", "description", *_TYPE_FIELDS)
+# Not the URL: it may hold a user name and password.
 FORMAT_CHOICES = (
     (FormatName.MAILQUEUE, "mailqueue"),
     (FormatName.RESEND, "Resend"),

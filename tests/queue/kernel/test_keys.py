@@ -6,7 +6,6 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.db.sql import sql_folder
 from mailqueue.operations import queues
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.webhooks.model import CallOutcome
@@ -23,7 +22,6 @@ SCANS = (
     "SELECT coalesce(seq_scan, 0) + coalesce(idx_scan, 0), n_tup_ins + n_tup_upd + n_tup_del"
     " FROM pg_stat_xact_user_tables WHERE relid = 'mailqueue.queue_keys'::regclass"
 )
-MOVED = "INSERT INTO mailqueue.queue_keys"
 
 
 async def note(
@@ -169,33 +167,3 @@ async def test_a_changed_url_an_enabled_and_a_removed_webhook_have_no_failures(c
         for statement in statements:
             await conn.execute(statement, (project, hook))
         assert await key(conn, hook, "failures") is None
-
-
-async def test_circuits_of_the_release_before_are_moved(conn: Conn) -> None:
-    failing, paused = await webhook(conn, URL), await webhook(conn, URL)
-    await webhook(conn, URL)  # is well
-    await conn.execute(
-        "UPDATE mailqueue.webhooks SET failures = 6, failing_since = now(), openings = 2,"
-        " circuit_opened_at = now(), blocked_until = now() + interval '1 min' WHERE id = %s",
-        (failing,),
-    )
-    await conn.execute(
-        "UPDATE mailqueue.webhooks SET blocked_until = now() + interval '1 h' WHERE id = %s",
-        (paused,),
-    )
-    await conn.execute(
-        "UPDATE mailqueue.channel_providers SET failures = 5,"
-        " blocked_until = now() + interval '9 s'"
-    )
-    text = (sql_folder() / "migrations" / "0423_queue_keys.sql").read_text("utf-8")
-
-    await conn.execute((MOVED + text.partition(MOVED)[2]).encode())
-
-    found = {one.key: (one.queue, one.circuit, one.failures) for one in await queues.keys(conn)}
-    assert found == {
-        str(failing): ("webhooks", "open", 6),
-        str(paused): ("webhooks", "resting", 0),
-        "slack": ("notifications", "open", 5),
-    }
-    left = "SELECT count(*) FROM mailqueue.webhooks WHERE failures > 0 OR blocked_until > now()"
-    assert await make.scalar(conn, left) == 0
