@@ -10,6 +10,3 @@ ALTER TABLE mailqueue.webhooks
         CHECK (format IN ('mailqueue', 'resend', 'postmark', 'sendgrid', 'mailgun')) NOT VALID,
     ADD CONSTRAINT webhooks_public_key_check
         CHECK ((public_key IS NOT NULL) = (format = 'sendgrid') AND length(public_key) <= 500) NOT VALID;
-ALTER TABLE mailqueue.webhooks
-    VALIDATE CONSTRAINT webhooks_format_check,
-    VALIDATE CONSTRAINT webhooks_public_key_check;
