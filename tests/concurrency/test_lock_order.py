@@ -16,7 +16,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.test_effects import complained, sent
-from tests.queue.steps import LEASE, claim, opened, until_waiting
+from tests.queue.steps import LEASE, claim, is_waiting, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
 LOCK = "SELECT FROM mailqueue.sender_accounts WHERE id = %s FOR NO KEY UPDATE"
@@ -47,6 +47,17 @@ def running(conn: Conn, statement: str) -> "asyncio.Task[Any]":
     return asyncio.create_task(conn.execute(statement.encode()))
 
 
+async def waits_before_its_end(conn: Conn, other: Conn, change: "asyncio.Task[Any]") -> bool:
+    """Return whether a session waits for a lock, once it does or its statement has ended."""
+    for _ in range(3000):
+        if await is_waiting(conn, other):
+            return True
+        if change.done():
+            return False
+        await asyncio.sleep(0.01)
+    raise AssertionError("the statement neither waits for a lock nor ends")
+
+
 @pytest.mark.parametrize("beside", BESIDE)
 async def test_an_account_changes_while(database: DatabaseSettings, beside: str) -> None:
     async with opened(database, 2) as (conn, other):
@@ -70,30 +81,41 @@ async def test_an_account_changes_while(database: DatabaseSettings, beside: str)
 async def test_a_project_changes_while_a_claim_creates_a_lane_and_another_takes_it(
     database: DatabaseSettings,
 ) -> None:
-    """The lane of a domain exists only once the claim that the change waits for commits."""
+    """The lane of a domain exists only once the claim that the change waits for commits.
+
+    Which of the two that wait for that claim goes on first is PostgreSQL's choice: turns are
+    taken until the change is the second.
+    """
     async with opened(database, 5) as (conn, operator, holder, creator, taker):
         await make.sender_account(conn)
-        await conn.execute(
-            "INSERT INTO mailqueue.domain_rates (domain, rate_per_second)"
-            " VALUES ('slow.example.com', 1000)"
-        )
-        for number in range(3):
-            await make.queued_email(conn, recipient_email=f"p{number}@slow.example.com")
         one, two = [await make.worker(conn) for _ in range(2)]
-        await claims_store.gather_lanes(conn)
+        for turn in range(50):
+            domain = f"slow{turn}.example.com"
+            await conn.execute(
+                "INSERT INTO mailqueue.domain_rates (domain, rate_per_second) VALUES (%s, 1000)",
+                (domain,),
+            )
+            for number in range(3):
+                await make.queued_email(conn, recipient_email=f"p{number}@{domain}")
+            await claims_store.gather_lanes(conn)
 
-        async with holder.transaction():
-            async with creator.transaction():
-                taken = await claims_store.claim(creator, one, limit=10, lease=LEASE)
-                assert taken == [], "its mail moves to a lane of the domain"
-                held = running(holder, LIMIT)
-                await until_waiting(conn, holder)
-                change = running(operator, "UPDATE mailqueue.projects SET daily_limit = 1000")
-                await until_waiting(conn, operator)
-            await held
-            await until_waiting(conn, operator)
-            claims = asyncio.create_task(claim(taker, two))
-            await until_waiting(conn, taker)
-        await change
+            async with holder.transaction():
+                async with creator.transaction():
+                    taken = await claims_store.claim(creator, one, limit=10, lease=LEASE)
+                    assert taken == [], "its mail moves to a lane of the domain"
+                    held = running(holder, LIMIT)
+                    await until_waiting(conn, holder)
+                    change = running(
+                        operator, f"UPDATE mailqueue.projects SET daily_limit = {1000 + turn}"
+                    )
+                    await until_waiting(conn, operator)
+                await held
+                waits = await waits_before_its_end(conn, operator, change)
+                claims = asyncio.create_task(claim(taker, two))
+                await until_waiting(conn, taker)
+            await change
 
-        assert len(await claims) + len(await claim(taker, two)) == 3
+            assert len(await claims) + len(await claim(taker, two)) == 3
+            if waits:
+                return
+    raise AssertionError("the change was never the second of those that waited")

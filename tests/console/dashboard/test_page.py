@@ -83,6 +83,24 @@ async def test_a_page_asks_where_a_proxy_keeps_events_back(seen: Seen) -> None:
     await expect(due).to_have_text("1", timeout=30_000)
 
 
+async def test_a_page_asks_where_a_stream_broke_and_the_next_is_kept_back(seen: Seen) -> None:
+    streams = []
+
+    async def keep_back(route: Route) -> None:
+        if route.request.headers.get("accept") != "text/event-stream":
+            await route.continue_()
+            return
+        streams.append(route)
+        if len(streams) == 1:
+            await route.abort("connectionreset")
+
+    await seen.page.route("**/live", keep_back)
+    await seen.log_in()
+    says = seen.page.locator("[data-live-says]")
+    await expect(says).to_have_text("Updated every 5 seconds.", timeout=60_000)
+    assert len(streams) == 2
+
+
 async def test_the_focus_stays_where_it_is_when_a_part_changes(
     seen: Seen,
 ) -> None:

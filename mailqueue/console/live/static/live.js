@@ -4,6 +4,7 @@
 (() => {
   const SILENCE_MS = 5000; // A proxy that keeps events back lets none through for so long.
   const POLL_MS = 5000;
+  const RETRY_MS = 10000; // No browser waits longer before it asks for a stream again.
   const place = document.querySelector("[data-live]");
   if (place === null) return;
   const path = place.dataset.live;
@@ -81,8 +82,12 @@
     source.addEventListener("over", () => location.reload());
     source.addEventListener("error", () => {
       clearTimeout(timer);
-      if (source.readyState === EventSource.CLOSED) fallBack();
-      else tell("The server does not answer; trying again.");
+      if (source.readyState === EventSource.CLOSED) {
+        fallBack();
+        return;
+      }
+      tell("The server does not answer; trying again.");
+      timer = setTimeout(fallBack, SILENCE_MS + RETRY_MS); // The next stream may be kept back too.
     });
   }
 
