@@ -19,7 +19,9 @@ from mailqueue.operations.traffic import Point, Traffic
 REFRESH_SECONDS = 1.5
 """Age in seconds up to which a snapshot is shown again without reading."""
 PACE = 50
-"""A snapshot that took a second to read is shown again for PACE seconds: 2 % of the time."""
+"""A snapshot that takes a second to read is shown again for PACE seconds: 2 % of the time."""
+MAX_AGE_SECONDS = 30.0
+"""Age in seconds at which a snapshot is read again, however long that takes."""
 MAX_ATTEMPTS = 100_000
 """Attempts of all accounts that one look at response times may read; the span follows from it."""
 SPANS = tuple(timedelta(minutes=minutes) for minutes in (60, 15, 5, 1))
@@ -116,7 +118,8 @@ class Activity:
     _queues: Sequence[QueueState] = ()
     _span: timedelta = SPANS[0]
     _read_at: float = float("-inf")
-    _took: float = 0.0
+    _took: float = 0.0  # by the last read
+    _takes: float = 0.0  # by the quicker one of the last two: the first, or one of many, is slow
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def refresh(self, conn: Conn) -> None:
@@ -140,11 +143,14 @@ class Activity:
 
     @property
     def _is_fresh(self) -> bool:
-        return monotonic() - self._read_at < max(REFRESH_SECONDS, self._took * PACE)
+        paced = min(self._takes * PACE, MAX_AGE_SECONDS)
+        return monotonic() - self._read_at < max(REFRESH_SECONDS, paced)
 
     async def _read_all(self, conn: Conn) -> None:
         await self._traffic.read_past(conn)  # once for each minute: not of the pace
-        self._took = await self._read(conn)
+        took = await self._read(conn)
+        self._takes = min(took, self._took)
+        self._took = took
         self._read_at = monotonic()
 
     async def _read(self, conn: Conn) -> float:

@@ -7,6 +7,7 @@ from playwright.async_api import Browser, Route, expect
 
 from mailqueue.console.live import reader
 from mailqueue.db.fetch import Conn
+from mailqueue.operations import activity
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.console.looking import Seen, looking_at, shown
@@ -30,6 +31,7 @@ async def seen(
     database: DatabaseSettings, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Seen]:
     monkeypatch.setattr(reader, "INTERVAL_SECONDS", 0.2)
+    monkeypatch.setattr(activity, "PACE", 0)
     async with looking_at(database, browser) as made:
         yield made
 
