@@ -35,7 +35,7 @@ class SealedRows:
     refused: tuple[str, ...]
 
 
-async def seal(conn: Conn, master: MasterKey, *, insist: Insist) -> SealedRows:
+async def seal(conn: Conn, master: MasterKey, *, call_with_retries: Insist) -> SealedRows:
     """Seal what was added or changed since the last run.
 
     Raises:
@@ -46,14 +46,14 @@ async def seal(conn: Conn, master: MasterKey, *, insist: Insist) -> SealedRows:
     count = BATCH
     while count == BATCH:
         async with conn.transaction():
-            await insist()
+            await call_with_retries()
             count = await _rows(conn, master)
         rows += count
         reach("audit.sealed")
     changes, refused, after = 0, list[str](), 0
     while True:
         async with conn.transaction():
-            await insist()
+            await call_with_retries()
             found = await store.list_changes(conn, after=after, limit=BATCH)
             if not found:
                 break
@@ -62,7 +62,9 @@ async def seal(conn: Conn, master: MasterKey, *, insist: Insist) -> SealedRows:
     return SealedRows(rows, changes, tuple(dict.fromkeys(refused)))
 
 
-async def cut(conn: Conn, reader: Conn, master: MasterKey, *, insist: Insist, by: str) -> int:
+async def cut(
+    conn: Conn, reader: Conn, master: MasterKey, *, call_with_retries: Insist, by: str
+) -> int:
     """Delete rows past their retention with their seals; return the number of rows.
 
     Raises:
@@ -75,7 +77,7 @@ async def cut(conn: Conn, reader: Conn, master: MasterKey, *, insist: Insist, by
                 f"audit rows past their retention are kept: {faults[0]}; see `mailqueue verify`"
             )
         async with conn.transaction():
-            await insist()
+            await call_with_retries()
             last = await store.find(conn, position)
             key = await sealing_key(conn, master)
             stands = replace(

@@ -1,4 +1,4 @@
-"""A template, its versions and what they say."""
+"""A template, its versions and their texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -135,7 +135,7 @@ async def _renew(
             return
 
 
-async def insist(conn: Conn, lease: Lease) -> None:
+async def call_with_retries(conn: Conn, lease: Lease) -> None:
     """Lock a lease's row, so that it stays with this process until the transaction of `conn` ends.
 
     Raises:

@@ -60,7 +60,9 @@ class Link:
         async with self._turn:
             return await self._tried(operation)
 
-    async def insist(self, operation: Callable[[Conn], Awaitable[T]], *, seconds: float) -> T:
+    async def call_with_retries(
+        self, operation: Callable[[Conn], Awaitable[T]], *, seconds: float
+    ) -> T:
         """Run the operation as `call` does; errors of the server are retried for `seconds` too."""
         loop = asyncio.get_running_loop()
         # Begins with the first refusal: the server may be unavailable before.
@@ -110,7 +112,7 @@ class Link:
                 self.is_down = False
                 return done
 
-    def twin(self) -> "Link":
+    def clone(self) -> "Link":
         """Return another link with the same settings and name, for use in another event loop."""
         return Link(self._settings, self._name)
 

@@ -232,7 +232,7 @@ async def _apply_migration(conn: Conn, migration: Migration, lease: Lease) -> No
     fields = {"version": migration.version, "name": migration.name, "sha256": migration.sha256}
 
     async def record() -> None:
-        await leases.insist(conn, lease)
+        await leases.call_with_retries(conn, lease)
         await run(conn, "record_migration", fields)
 
     if migration.in_transaction:
@@ -247,7 +247,7 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
     fields = {"paths": [o.path for o in objects], "hashes": [o.sha256 for o in objects]}
 
     async def record() -> None:
-        await leases.insist(conn, lease)
+        await leases.call_with_retries(conn, lease)
         await run(conn, "replace_applied_objects", fields)
 
     # Files are applied in order of names, so a function may refer to one created later.
@@ -259,7 +259,7 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
 async def _load_time_zones(conn: Conn, progress: ReportProgress, lease: Lease) -> None:
     async with conn.transaction():
         if await load_time_zones(conn):
-            await leases.insist(conn, lease)
+            await leases.call_with_retries(conn, lease)
             progress("loading the rules of time zones")
 
 

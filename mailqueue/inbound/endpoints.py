@@ -134,7 +134,7 @@ async def remove(conn: Conn, account: SenderAccount, *, provider: str, by: str) 
         await store.note(conn, account, by=by, action="inbound.removed", provider=provider)
 
 
-async def knowledge_of(
+async def open_secrets(
     conn: Conn, endpoint: InboundEndpoint, *, master: MasterKey | None
 ) -> EndpointSecrets:
     """Return the opened secrets with which requests to an endpoint are verified.
@@ -163,7 +163,7 @@ async def _opened(
     conn: Conn, account: SenderAccount, endpoint_id: UUID, sealed: bytes, master: MasterKey | None
 ) -> EndpointSecrets:
     endpoint = InboundEndpoint(endpoint_id, account.project_id, account.id, sealed)
-    return await knowledge_of(conn, endpoint, master=master)
+    return await open_secrets(conn, endpoint, master=master)
 
 
 def _changed(before: VerificationSecrets, change: SecretsChange) -> VerificationSecrets:

@@ -99,7 +99,7 @@ class Receiver:
     async def _open(self, conn: Conn, endpoint: InboundEndpoint, now: datetime) -> EndpointSecrets:
         """Open the secrets of an endpoint, for this request and the next ones."""
         try:
-            known = await endpoints.knowledge_of(conn, endpoint, master=self.read_master())
+            known = await endpoints.open_secrets(conn, endpoint, master=self.read_master())
         except (ConfigError, SealBroken) as exc:
             _log.error("inbound.not_opened", endpoint=str(endpoint.id), error=str(exc))
             raise Unavailable("the secrets of this webhook cannot be opened here") from exc

@@ -12,9 +12,15 @@ async def run(context: MaintenanceContext) -> TaskReport:
     master = context.master_key()
     if master is None:
         return TaskReport("the audit log is not sealed: no master key is set")
-    insist = partial(context.insist, Task.AUDIT)
-    done = await seal.seal(context.conn, master, insist=insist)
-    cut = await seal.cut(context.conn, context.reader, master, insist=insist, by=context.operator)
+    call_with_retries = partial(context.call_with_retries, Task.AUDIT)
+    done = await seal.seal(context.conn, master, call_with_retries=call_with_retries)
+    cut = await seal.cut(
+        context.conn,
+        context.reader,
+        master,
+        call_with_retries=call_with_retries,
+        by=context.operator,
+    )
     said = f"{done.rows} audit rows sealed"
     if done.changes:
         said += f", {done.changes} sealed again after a permitted change"

@@ -58,14 +58,14 @@ class MaintenanceContext:
     master_key: LoadMasterKey
     held: dict[Task, Lease] = field(default_factory=dict)
 
-    async def insist(self, task: Task) -> None:
+    async def call_with_retries(self, task: Task) -> None:
         """Lock the lease of a task until the transaction ends.
 
         Raises:
             LeaseLost: another process may hold it now.
         """
         if task in self.held:
-            await leases.insist(self.conn, self.held[task])
+            await leases.call_with_retries(self.conn, self.held[task])
 
 
 OpenContext = Callable[[], AbstractAsyncContextManager[MaintenanceContext]]

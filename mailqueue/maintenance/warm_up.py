@@ -18,11 +18,11 @@ async def run(context: MaintenanceContext) -> TaskReport:
     ramps = await tasks_store.warm_ups(context.conn)
     counts = {"warming_up": len(ramps), "ended": len(ended)}
     names = "".join(f", {each.project}/{each.name} has finished" for each in ended)
-    needs = tuple(_sentence(each) for each in ramps if goes_badly(each))
+    needs = tuple(_sentence(each) for each in ramps if exceeds_bounce_limit(each))
     return TaskReport(f"{len(ramps)} accounts in warm-up{names}", counts, needs)
 
 
-def goes_badly(ramp: WarmUp) -> bool:
+def exceeds_bounce_limit(ramp: WarmUp) -> bool:
     """Return whether too much of today's mail bounced. Pure."""
     return ramp.daily_sent >= FEWEST_SENT and ramp.daily_bounces > WORST_SHARE * ramp.daily_sent
 

@@ -32,7 +32,7 @@ class ErasureLease:
         """
         async with self._lend() as conn:
             if self._is_kept:
-                await leases.insist(conn, self._lease)
+                await leases.call_with_retries(conn, self._lease)
             elif not await self._renew(conn):
                 raise LeaseLost(f"{self._lease.name} is held by another process")
             yield conn

@@ -28,9 +28,9 @@ CHECK_SECONDS = 0.5
 ROWS_SECONDS = 5.0
 """Interval at which the rows of a child are looked at, of which there may be thousands."""
 FROZEN_SECONDS = 2.0
-"""Time between two such looks that is not counted either: the host may have stood still."""
+"""A longer gap between two checks is not charged to the child: the host was suspended."""
 MAX_GAP_SECONDS = 10.0
-"""Time between two such looks after which the host counts as having stood still."""
+"""A gap between two checks after which the host counts as suspended."""
 MAX_NAMED = 20
 """Rows that a log line names."""
 _LIMITS = {spec.name: spec.time_limit.total_seconds() for spec in QUEUES}
@@ -41,7 +41,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Children:
-    """Processes of one command line, `mailqueue worker ARGUMENTS`; `queues` have rows of theirs."""
+    """Processes of one command line, `mailqueue worker ARGUMENTS`; they handle `queues`."""
 
     arguments: Sequence[str]
     count: int = 1

@@ -63,9 +63,9 @@ class Dispatcher(Generic[Row]):
     Without keys all rows share the slots. With keys each has a limit of its own, which grows while
     its rows are answered; keys take turns in random order, so that none is always last. Keys
     without a recent success are unproven: together they hold at most half of the slots, so that
-    slow and silent ones never take those of keys that are answered. Of that half the unproven keys
-    of one project hold at most as many as are free, so that a slot is left for those of others. A
-    row that takes long gives its slot to others, so that those wait seconds, not until it ends.
+    slow and silent ones never take those of keys that are answered. Within that half the
+    unproven keys of one project hold at most as many slots as remain free. A row that takes long
+    gives its slot to others, so that those wait seconds, not until it ends.
     """
 
     def __init__(

@@ -110,7 +110,7 @@ class Handler(ABC, Generic[Row, Work]):
         raise TypeError(f"{type(self).__name__} returned work, and commits none")
 
     async def commit_lost(self, conn: Conn, done: Sequence[tuple[Row, Work]]) -> None:
-        """Write what is true of work whatever became of its rows, whose claims no longer hold.
+        """Record what work did although the claims of its rows were lost, such as an email sent.
 
         Another worker may have claimed them since, or they were settled by a commit that was not
         acknowledged. Nothing may be written twice.

@@ -154,7 +154,7 @@ class Heartbeat:
             await asyncio.sleep(LOOP_CHECK_SECONDS)
 
     async def _beat_apart(self) -> None:
-        link = self._link.twin()
+        link = self._link.clone()
         try:
             with suppress(LeaseLost):
                 while True:

@@ -61,7 +61,7 @@ async def _rescue_forever(link: Link, memory: ServerMemory) -> None:
         if clock() >= note_at:
             await note_use(link)
             note_at = clock() + USE_SECONDS
-        await tell_of_notices(link)
+        await send_notices(link)
         await asyncio.sleep(wait)
 
 
@@ -89,12 +89,12 @@ async def note_use(link: Link) -> None:
         log.exception("rescue.use_not_noted")
 
 
-async def tell_of_notices(link: Link) -> None:
-    """Tell of new notices for administrators. A failure is logged; the next time tells of them."""
+async def send_notices(link: Link) -> None:
+    """Send new notices to administrators. A failure is logged; the next time sends them."""
     try:
-        await link.call(store.tell_of_notices)
+        await link.call(store.send_notices)
     except Exception:  # rescue must go on
-        log.exception("rescue.notices_not_told")
+        log.exception("rescue.notices_not_sent")
 
 
 async def rescue_once(link: Link) -> int | None:

@@ -114,7 +114,9 @@ class Settler(Generic[Row, Work]):
         """Write a group; where it is refused for `seconds`, each of its rows alone."""
         reach(f"{self._spec.name}.settling")
         try:
-            settled = await self._link.insist(partial(self._settled, group=group), seconds=seconds)
+            settled = await self._link.call_with_retries(
+                partial(self._settled, group=group), seconds=seconds
+            )
         except Exception as exc:
             if len(group) == 1:
                 await self._write_failure(group[0], exc)
@@ -153,7 +155,7 @@ class Settler(Generic[Row, Work]):
             ways.insert(0, Retry(f"its result cannot be written: {reason_of(fault)}"))
         for way in ways:
             try:
-                await self._link.insist(
+                await self._link.call_with_retries(
                     partial(store.settle, spec=self._spec, ended=[(one.row, way)]),
                     seconds=RETRY_SECONDS,
                 )

@@ -121,9 +121,9 @@ async def watch_rates(conn: Conn) -> int:
     return await fetch.value(conn, "watch_rates", None, int)
 
 
-async def tell_of_notices(conn: Conn) -> int:
+async def send_notices(conn: Conn) -> int:
     """Mail new notices for administrators and queue them for webhooks; return how many causes."""
-    return await fetch.value(conn, "tell_of_notices", None, int)
+    return await fetch.value(conn, "send_notices", None, int)
 
 
 async def note_sender_use(conn: Conn) -> int:

@@ -191,7 +191,7 @@ class QueueWorker(Generic[Row, Work]):
         return is_answered
 
     def _written(self, rows: Sequence[Row], blocked: Mapping[str, str]) -> None:
-        """Go on after a commit that settled rows, and told which keys are left alone now."""
+        """Forget settled rows, and return those that wait for a key that is now blocked."""
         for key, reason in blocked.items():  # before more of its rows are started
             for row in self.dispatcher.give_back_of(key):
                 self.settler.settle(row, Defer(reason))

@@ -35,7 +35,14 @@ MAX_CHARACTERS = 1024 * 1024
 MAX_TAGS = 5000
 _SPACES = re.compile(r"[ \t\r\n]+")
 # Exceptions of Python for expressions that do not fit the values.
-_SENSELESS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError)
+_EXPRESSION_ERRORS = (
+    TypeError,
+    ValueError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
 _UNREADABLE = (SyntaxError, RecursionError, MemoryError)
 
 
@@ -261,7 +268,7 @@ class _Compiled:
         except TemplateError as exc:
             why = exc.message or str(exc)
             raise TemplateFault(why, part=self.part, line=self._line(exc)) from None
-        except _SENSELESS as exc:
+        except _EXPRESSION_ERRORS as exc:
             raise TemplateFault(_worded(exc), part=self.part, line=self._line(exc)) from None
 
     def _line(self, exc: Exception) -> int | None:

@@ -216,13 +216,13 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if operator == "**" and (abs(left) > 10**6 or abs(right) > 30):
             raise Exceeded("a number is too large")
         try:
-            found = _RECKON[operator](left, right)
+            found = _OPERATORS[operator](left, right)
         except (ArithmeticError, ValueError) as exc:
             raise TemplateFault(f"{operator}: {exc}") from None
         return meter.number(found)
 
 
-_RECKON: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "+": operator.add,
         "-": operator.sub,

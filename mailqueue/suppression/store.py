@@ -15,7 +15,7 @@ from mailqueue.suppression.model import (
     SuppressionRow,
 )
 
-_LINES_A_BREATH = 500
+_LINES_PER_YIELD = 500
 
 
 class _Count(NamedTuple):
@@ -48,7 +48,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> 
             one = line.entry
             until = "infinity" if one.expires_at is None else one.expires_at.isoformat()
             rest = (one.category, one.reason.value, one.detail, until)
-            if count % _LINES_A_BREATH == 0:
+            if count % _LINES_PER_YIELD == 0:
                 await asyncio.sleep(0)  # lets other tasks of this loop run
             await copy.write_row((import_id, line.number, one.address.key, *rest))
     return count

@@ -25,29 +25,29 @@ async def supervised(
     """
     socket_name = address or os.environ.get("NOTIFY_SOCKET")
     if not socket_name:
-        yield _nobody
+        yield _noop
         return
     every = watchdog_us if watchdog_us is not None else _watchdog_us()
     ready, stopped = asyncio.Event(), asyncio.Event()
-    tasks = [asyncio.create_task(_tell_of_stop(socket_name, stop, stopped))]
+    tasks = [asyncio.create_task(_notify_on_stop(socket_name, stop, stopped))]
     if every:
-        tasks.append(asyncio.create_task(_tell_of_life(socket_name, ready, every / 1_000_000)))
+        tasks.append(asyncio.create_task(_notify_watchdog(socket_name, ready, every / 1_000_000)))
 
-    def tell_ready() -> None:
+    def notify_ready() -> None:
         ready.set()
-        _tell(socket_name, "READY=1")
+        _sd_notify(socket_name, "READY=1")
 
     try:
-        yield tell_ready
+        yield notify_ready
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         if not stopped.is_set():
-            _tell(socket_name, "STOPPING=1")
+            _sd_notify(socket_name, "STOPPING=1")
 
 
-def _nobody() -> None:
+def _noop() -> None:
     return
 
 
@@ -59,20 +59,20 @@ def _watchdog_us() -> int:
     return int(given) if given.isdigit() else 0
 
 
-async def _tell_of_stop(address: str, stop: asyncio.Event, stopped: asyncio.Event) -> None:
+async def _notify_on_stop(address: str, stop: asyncio.Event, stopped: asyncio.Event) -> None:
     await stop.wait()
     stopped.set()
-    _tell(address, "STOPPING=1")
+    _sd_notify(address, "STOPPING=1")
 
 
-async def _tell_of_life(address: str, ready: asyncio.Event, seconds: float) -> None:
+async def _notify_watchdog(address: str, ready: asyncio.Event, seconds: float) -> None:
     await ready.wait()
     while True:
-        _tell(address, "WATCHDOG=1")
+        _sd_notify(address, "WATCHDOG=1")
         await asyncio.sleep(seconds / 2)
 
 
-def _tell(address: str, words: str) -> None:
+def _sd_notify(address: str, words: str) -> None:
     # A name with a leading @ is in the abstract namespace, whose names begin with NUL.
     name = "\0" + address[1:] if address.startswith("@") else address
     try:

@@ -49,17 +49,17 @@ def content_of(
     template: TemplateRow, version: VersionRow, texts: list[StoredText]
 ) -> TemplateContent:
     """Return a version with its texts."""
-    said = {
+    texts_by_language = {
         text.language: TemplateText(text.subject, text.html_body, text.text_body) for text in texts
     }
     # The language of a template may have changed since.
-    main = said.get(template.language) or next(iter(said.values()))
+    main = texts_by_language.get(template.language) or next(iter(texts_by_language.values()))
     return TemplateContent(
         version=version_of(version),
         subject=main.subject,
         html_body=main.html_body,
         text_body=main.text_body,
-        translations=said,
+        translations=texts_by_language,
     )
 
 

@@ -64,7 +64,7 @@ class UntrackedMail(NamedTuple):
 
 
 class Injection(NamedTuple):
-    """A mail with its tracking: encoded, or (`said`) content that still needs its files."""
+    """A mail with its tracking: `skeleton`, or `content` while its files are not read yet."""
 
     skeleton: Skeleton | None
     content: MessageContent | None

@@ -160,7 +160,7 @@ BEGIN
         'SELECT ON mailqueue.suppressions, mailqueue.suppression_history,
             mailqueue.subscription_categories',
         'EXECUTE ON FUNCTION mailqueue.stopping_categories(uuid, text),
-            mailqueue.is_category_required(uuid, text), mailqueue.reader_of(uuid, integer),
+            mailqueue.is_category_required(uuid, text), mailqueue.recipient_of_link(uuid, integer),
             mailqueue.change_subscriptions(uuid, text[], jsonb, text, uuid, text, text, text, inet),
             mailqueue.put_category(uuid, text, jsonb, boolean, text), mailqueue.remove_category(uuid, text, text)',
         'INSERT ON mailqueue.suppression_lines',

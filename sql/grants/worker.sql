@@ -90,7 +90,7 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.sealed_password(integer),
             mailqueue.bounced_mail(uuid, text, uuid, text[]), mailqueue.bounce_domains()',
         'EXECUTE ON FUNCTION mailqueue.record_events(jsonb), mailqueue.watch_rates(), mailqueue.note_sender_use(),
-            mailqueue.tell_of_notices(),
+            mailqueue.send_notices(),
             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[],
             text[])',
         'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters',

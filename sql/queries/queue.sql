@@ -34,9 +34,9 @@ SELECT mailqueue.rescue_emails(%(silence)s, %(launch_id)s);
 -- Pause sender accounts with too many bounces or complaints; the number paused.
 SELECT mailqueue.watch_rates();
 
--- name: tell_of_notices :value
+-- name: send_notices :value
 -- Mail new notices for administrators and queue them for webhooks; the number of causes that were told.
-SELECT mailqueue.tell_of_notices();
+SELECT mailqueue.send_notices();
 
 -- name: note_sender_use :value
 -- Write into sender accounts when they were last used; the number of accounts.

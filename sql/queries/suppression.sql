@@ -93,10 +93,10 @@ SELECT mailqueue.remove_suppressions(%(project_id)s,
     ARRAY(SELECT lower(a) FROM unnest(%(addresses)s::text[]) AS t(a)), decode(%(address_hash)s, 'hex'), %(category)s,
     %(why)s, %(by)s);
 
--- name: find_reader :maybe
+-- name: find_recipient_of_link :maybe
 -- Recipient of a mail and the data of its pages; none once the mail was archived.
 SELECT r.project_id, r.project, r.brand_color, r.address, r.category, r.campaign_id, r.language
-FROM mailqueue.reader_of(%(email_id)s, %(recipient)s) AS r;
+FROM mailqueue.recipient_of_link(%(email_id)s, %(recipient)s) AS r;
 
 -- name: list_subscriptions :many
 -- Subscription state of a person in every category of the project, in marketing, in one more, and in all together (*).

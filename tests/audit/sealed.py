@@ -26,19 +26,19 @@ async def add(conn: Conn, *subjects: str) -> list[int]:
     ]
 
 
-async def insist() -> None:
+async def call_with_retries() -> None:
     """Take no lease: nothing else seals."""
     await asyncio.sleep(0)
 
 
 async def sealed(conn: Conn, master: MasterKey = FIRST) -> SealedRows:
     """Seal the log."""
-    return await seal.seal(conn, master, insist=insist)
+    return await seal.seal(conn, master, call_with_retries=call_with_retries)
 
 
 async def cut(conn: Conn, master: MasterKey = FIRST) -> int:
     """Delete rows past their retention."""
-    return await seal.cut(conn, conn, master, insist=insist, by="tests")
+    return await seal.cut(conn, conn, master, call_with_retries=call_with_retries, by="tests")
 
 
 async def verified(

@@ -68,7 +68,7 @@ async def test_a_lease_that_ran_out_is_free_though_the_session_is_there(
         await taken(two)
         with pytest.raises(LeaseLost):
             async with one.transaction():
-                await leases.insist(one, lease)
+                await leases.call_with_retries(one, lease)
 
 
 async def test_a_lease_is_not_taken_over_during_a_transaction_that_insisted(
@@ -78,7 +78,7 @@ async def test_a_lease_is_not_taken_over_during_a_transaction_that_insisted(
         lease = await taken(one)
         await two.execute("SET lock_timeout = '100ms'")
         async with one.transaction():
-            await leases.insist(one, lease)
+            await leases.call_with_retries(one, lease)
             await end(two)
             with pytest.raises(errors.LockNotAvailable):
                 await taken(two)
@@ -92,7 +92,7 @@ async def test_renewing_does_not_wait_for_a_transaction_that_insisted(
         lease = await taken(one)
         await two.execute("SET lock_timeout = '100ms'")
         async with one.transaction():
-            await leases.insist(one, lease)
+            await leases.call_with_retries(one, lease)
             assert await leases.renew(two, lease)
 
 

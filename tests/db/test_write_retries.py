@@ -49,14 +49,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_time_counts_from_the_first_refusal() -> None:
     refusing = Refusing(1, error=UndefinedTable("elsewhere"), away_s=0.2)
 
-    assert await refusing.insist(done, seconds=0.1) == "done"
+    assert await refusing.call_with_retries(done, seconds=0.1) == "done"
 
 
 async def test_what_was_said_wrongly_is_not_said_again() -> None:
     refusing = Refusing(1, error=DataError("a NUL"))
 
     with pytest.raises(DataError):
-        await refusing.insist(done, seconds=60)
+        await refusing.call_with_retries(done, seconds=60)
 
     assert refusing.calls == 1
 
@@ -64,7 +64,7 @@ async def test_what_was_said_wrongly_is_not_said_again() -> None:
 @pytest.mark.deep
 async def test_a_cancel_is_heard_though_the_statement_ends_with_an_error() -> None:
     refusing = Refusing(0, error=UndefinedTable("elsewhere"), away_s=60)
-    insisting = asyncio.create_task(refusing.insist(done, seconds=60))
+    insisting = asyncio.create_task(refusing.call_with_retries(done, seconds=60))
     await asyncio.sleep(0.01)
 
     insisting.cancel()

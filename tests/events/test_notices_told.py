@@ -13,7 +13,7 @@ from tests.events.sent_mail import event, left, told
 
 pytestmark = pytest.mark.anyio
 OPS = "ops@example.com"
-TELL = "SELECT mailqueue.tell_of_notices()"
+TELL = "SELECT mailqueue.send_notices()"
 MAILS = """
     SELECT q.id, q.recipient_email, c.subject, c.text_body FROM mailqueue.email_queue AS q
     JOIN mailqueue.email_contents AS c ON c.id = q.content_id AND c.created_on = q.content_on

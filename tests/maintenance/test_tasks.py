@@ -137,12 +137,12 @@ async def test_a_warm_up_that_is_over_ends(desk: MaintenanceContext) -> None:
 @pytest.mark.parametrize(
     ("sent_today", "bounces", "is_bad"), [(49, 49, False), (100, 5, False), (100, 6, True)]
 )
-def test_a_warm_up_goes_badly_when_more_than_a_twentieth_bounces(
+def test_a_warm_up_exceeds_its_limit_when_more_than_a_twentieth_bounces(
     sent_today: int, bounces: int, *, is_bad: bool
 ) -> None:
     ramp = WarmUp("p", "s", 1, 4, 200, sent_today, bounces)
 
-    assert warm_up.goes_badly(ramp) is is_bad
+    assert warm_up.exceeds_bounce_limit(ramp) is is_bad
 
 
 async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContext) -> None:

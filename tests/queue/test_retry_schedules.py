@@ -18,7 +18,7 @@ FULL = {"reason": "mailbox full", "log": LogStatus.BOUNCED}
 DAY = timedelta(days=1)
 
 
-async def ladder(conn: Conn, *steps: str, category: str = "", **columns: object) -> None:
+async def schedule(conn: Conn, *steps: str, category: str = "", **columns: object) -> None:
     names = "".join(f", {name}" for name in columns)
     places = ", %s" * len(columns)
     await conn.execute(
@@ -89,22 +89,22 @@ async def one_mail(conn: Conn) -> Any:
     return await make.queued_email(conn)
 
 
-async def test_without_a_ladder_waits_are_1_5_15_60_minutes_and_then_hourly(
+async def test_without_a_schedule_waits_are_1_5_15_60_minutes_and_then_hourly(
     conn: Conn, one_mail: Any
 ) -> None:
     assert are_near(await journey(conn, most=6), *minutes(1, 5, 15, 60, 60, 60))
 
 
-async def test_a_project_has_a_ladder_of_its_own(conn: Conn, one_mail: Any) -> None:
-    await ladder(conn, "2 min", "30 min")
+async def test_a_project_has_a_schedule_of_its_own(conn: Conn, one_mail: Any) -> None:
+    await schedule(conn, "2 min", "30 min")
 
     assert are_near(await journey(conn, most=4), *minutes(2, 30, 30, 30))
 
 
 async def test_a_category_has_one_before_that_of_the_project(conn: Conn) -> None:
     await make.sender_account(conn)
-    await ladder(conn, "2 min")
-    await ladder(conn, "40 min", category="marketing")
+    await schedule(conn, "2 min")
+    await schedule(conn, "40 min", category="marketing")
     worker = await make.worker(conn)
 
     waits = {}
@@ -118,8 +118,8 @@ async def test_a_category_has_one_before_that_of_the_project(conn: Conn) -> None
     assert are_near(waits["transactional"], *minutes(2))
 
 
-async def test_a_ladder_may_end(conn: Conn, one_mail: Any) -> None:
-    await ladder(conn, "1 min", max_attempts=3)
+async def test_a_schedule_may_end(conn: Conn, one_mail: Any) -> None:
+    await schedule(conn, "1 min", max_attempts=3)
 
     waits = await journey(conn)
 
@@ -132,7 +132,7 @@ async def test_a_ladder_may_end(conn: Conn, one_mail: Any) -> None:
 async def test_a_mails_own_attempts_hold_too(conn: Conn) -> None:
     await make.sender_account(conn)
     email = await make.queued_email(conn, max_attempts=2)
-    await ladder(conn, "1 min", max_attempts=9)
+    await schedule(conn, "1 min", max_attempts=9)
 
     assert len(await journey(conn)) == 1
     assert await make.status_of(conn, email) == "failed"
@@ -143,7 +143,7 @@ async def test_mail_with_less_time_left_than_its_shortest_wait_expires_and_why_s
 ) -> None:
     await make.sender_account(conn)
     email = await expiring(conn, timedelta(minutes=10))
-    await ladder(conn, "1 h")
+    await schedule(conn, "1 h")
 
     assert await journey(conn) == []
     assert await make.status_of(conn, email) == "expired"
@@ -213,7 +213,7 @@ async def test_the_last_wait_ends_before_the_mail_expires(conn: Conn, says: dict
     """A time that the caller gave is kept."""
     await make.sender_account(conn)
     email = await expiring(conn, timedelta(minutes=20))
-    await ladder(conn, "1 min", "1 h", soft_retries=1)
+    await schedule(conn, "1 min", "1 h", soft_retries=1)
     await conn.execute("UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s", (email,))
     end = (await row(conn, email, "expires_at"))[0]
 
@@ -231,15 +231,15 @@ async def test_mail_without_an_end_waits_as_its_schedule_says(conn: Conn, one_ma
 
 
 async def test_soft_bounces_are_an_option_of_the_ladder(conn: Conn, one_mail: Any) -> None:
-    await ladder(conn, "3 min", soft_wait=timedelta(hours=6), soft_retries=1)
+    await schedule(conn, "3 min", soft_wait=timedelta(hours=6), soft_retries=1)
 
     assert are_near(await journey(conn, says=FULL), timedelta(hours=6))
 
 
-async def test_a_ladder_without_a_soft_wait_takes_them_like_any_failure(
+async def test_a_schedule_without_a_soft_wait_takes_them_like_any_failure(
     conn: Conn, one_mail: Any
 ) -> None:
-    await ladder(conn, "3 min")
+    await schedule(conn, "3 min")
 
     assert are_near(await journey(conn, most=5, says=FULL), *minutes(3, 3, 3, 3, 3))
 
@@ -273,7 +273,7 @@ async def test_a_storm_of_refusals_does_not_return_as_one(conn: Conn) -> None:
 
 async def test_deferring_knows_no_ladder(conn: Conn, one_mail: Any) -> None:
     """A failure of the account costs no attempt and no step of the schedule."""
-    await ladder(conn, "1 h", max_attempts=1)
+    await schedule(conn, "1 h", max_attempts=1)
     worker = await make.worker(conn)
 
     await settle(conn, await claim(conn, worker), Ending.DEFER, wait=timedelta(seconds=1))
@@ -282,8 +282,8 @@ async def test_deferring_knows_no_ladder(conn: Conn, one_mail: Any) -> None:
     assert (attempts, wait < timedelta(seconds=1)) == (0, True)
 
 
-async def test_every_change_of_a_ladder_is_recorded(conn: Conn) -> None:
-    await ladder(conn, "1 min", category="marketing")
+async def test_every_change_of_a_schedule_is_recorded(conn: Conn) -> None:
+    await schedule(conn, "1 min", category="marketing")
     await conn.execute("DELETE FROM mailqueue.retry_ladders")
 
     assert await make.rows(
@@ -296,4 +296,4 @@ async def test_every_change_of_a_ladder_is_recorded(conn: Conn) -> None:
 @pytest.mark.parametrize("steps", [(), ("0 s",), ("1 min", "31 d"), ("-1 min",)])
 async def test_steps_that_make_no_sense_are_refused(conn: Conn, steps: tuple[str, ...]) -> None:
     with pytest.raises(CheckViolation):
-        await ladder(conn, *steps)
+        await schedule(conn, *steps)

@@ -69,10 +69,11 @@ def imports_of(module: str, tree: ast.Module, known: frozenset[str]) -> Iterator
                 yield Import(module, imported, node.lineno, is_at_top)
 
 
-def all_imports() -> list[Import]:
+@cache
+def all_imports() -> tuple[Import, ...]:
     """Return every import of every module of the package."""
     known = frozenset(modules())
-    return [each for name, tree in modules().items() for each in imports_of(name, tree, known)]
+    return tuple(each for name, tree in modules().items() for each in imports_of(name, tree, known))
 
 
 def _dotted(path: Path) -> str:

@@ -10,7 +10,7 @@ from psycopg.errors import LockNotAvailable
 from mailqueue.api.http.responses import Busy
 from mailqueue.db.fetch import Conn, maybe, run
 
-TWIN_WAIT = "10s"
+DUPLICATE_WAIT = "10s"
 """Time to wait for a concurrent request with the same idempotency key; then 409."""
 
 
@@ -51,7 +51,7 @@ async def reserve_response(conn: Conn, kept: ReservedKey) -> Earlier | None:
     """
     params = {"project_id": kept.owner, "key": kept.key}
     more = {"request_key": kept.request_key, "is_test": kept.is_test}
-    await run(conn, "wait_for_locks", {"wait": TWIN_WAIT})
+    await run(conn, "wait_for_locks", {"wait": DUPLICATE_WAIT})
     try:
         is_free = await maybe(
             conn, "claim_answer", {**params, **more, "fingerprint": kept.fingerprint}, bool

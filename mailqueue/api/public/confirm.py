@@ -49,13 +49,13 @@ async def _confirm(visit: Visit) -> None:
     words = visit.words
     name = words["quoted"].format(name=asked.list)
     question = words["confirm_question"].format(project=visit.reader.project, list=name)
-    said = visit.origin(ChoiceSource.PAGE)
+    origin = visit.origin(ChoiceSource.PAGE)
     async with visit.connection() as conn:
         await opt_in.confirm(
             conn,
             visit.reader.project_id,
             visit.reader.email_id,
             wording=f"{question} {words['confirm_yes']}",
-            agent=said.user_agent,
-            network=said.network,
+            agent=origin.user_agent,
+            network=origin.network,
         )

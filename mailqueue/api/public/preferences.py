@@ -40,16 +40,18 @@ async def preferences(visit: Visit) -> Response:
     if visit.request.method != "POST":
         return await _shown(visit)
     form = await read_form(visit.request, FORM_BOUNDS)
-    said = visit.origin(ChoiceSource.CENTRE)
+    origin = visit.origin(ChoiceSource.CENTRE)
     if form.get("action") == "leave":
         async with visit.connection() as conn:
-            await subscriptions_choices.unsubscribe(conn, visit.reader, from_all=True, origin=said)
+            await subscriptions_choices.unsubscribe(
+                conn, visit.reader, from_all=True, origin=origin
+            )
         return await _shown(visit, is_saved=True)
     async with visit.connection() as conn:
         found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
         choices = _choices(found, form, today=datetime.now(UTC).date())
         if choices is not None:
-            await subscriptions_choices.save(conn, visit.reader, choices, origin=said)
+            await subscriptions_choices.save(conn, visit.reader, choices, origin=origin)
     if choices is None:
         return await _shown(visit, form=form)
     return await _shown(visit, is_saved=True)

@@ -15,7 +15,7 @@ from mailqueue.api.public.wording import PageTexts, words_for
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.subscriptions import choices
-from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource, Reader
+from mailqueue.suppression.subscriptions.model import ChoiceOrigin, ChoiceSource, LinkRecipient
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import InvalidToken, Seals, Token, TokenKind
@@ -35,7 +35,7 @@ class Visit:
     request: Request
     runtime: Runtime
     seals: Seals
-    reader: Reader
+    reader: LinkRecipient
     token: Token
     words: PageTexts
 
@@ -83,7 +83,9 @@ class RecipientPage:
             async with self._runtime.borrow() as conn:
                 seals = await self._keyring.opener(conn, text)
                 token = seals.open(text, self._kind)
-                reader = await choices.reader_of(conn, token.email_id, recipient=token.recipient)
+                reader = await choices.recipient_of_link(
+                    conn, token.email_id, recipient=token.recipient
+                )
             if reader is None or reader.project_id != seals.project_id:
                 return _error_page(request, "missing", HTTPStatus.NOT_FOUND)
             words = words_for(

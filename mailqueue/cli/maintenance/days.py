@@ -72,7 +72,7 @@ def keep(
         return
     if hot is None or until is None:
         raise click.UsageError("give --hot and --until")
-    owner = project or manifest.EVERYBODY
+    owner = project or manifest.DEFAULT_RULE
     rule = Retention(kind, hot, warm, _end(until), is_own=True, project=owner)
     before = execute(lambda app: _keep(app, rule))
     print_message(

@@ -16,7 +16,7 @@ from mailqueue.contract.projects import RetrySchedule
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.mail.accept import retry_schedule
-from mailqueue.mail.accept.retry_schedule import LADDERS, Exhausted, Ladder, OfCategory
+from mailqueue.mail.accept.retry_schedule import RETRY_SCHEDULES, Exhausted, OfCategory, RetryWaits
 
 _COLUMNS = (
     Column("category", "CATEGORY"),
@@ -105,10 +105,10 @@ def retries(
 
 
 async def _done(
-    app: Opened, name: str, category: str, chosen: Ladder | None, *, is_change: bool
+    app: Opened, name: str, category: str, chosen: RetryWaits | None, *, is_change: bool
 ) -> list[OfCategory]:
     if is_change:
-        await retry_schedule.choose(app.conn, name, category=category, ladder=chosen)
+        await retry_schedule.choose(app.conn, name, category=category, schedule=chosen)
     return await retry_schedule.list_all(app.conn, name)
 
 
@@ -119,11 +119,11 @@ def _chosen(
     soft_wait: str | None,
     soft_retries: int | None,
     on_exhausted: str | None,
-) -> Ladder | None:
+) -> RetryWaits | None:
     """Return the retry schedule; None is the default one, which has no row."""
-    if known is not None and known not in LADDERS:
-        raise InvalidField("ladder", f"must be {' or '.join(LADDERS)}, got {known!r}")
-    asked = LADDERS[known or "default"]
+    if known is not None and known not in RETRY_SCHEDULES:
+        raise InvalidField("schedule", f"must be {' or '.join(RETRY_SCHEDULES)}, got {known!r}")
+    asked = RETRY_SCHEDULES[known or "default"]
     if steps is not None:
         asked = replace(asked, steps=tuple(_wait("steps", word) for word in steps.split(",")))
     if max_attempts is not None:
@@ -148,23 +148,23 @@ def _wait(field: str, text: str) -> timedelta:
 
 
 def _document(each: OfCategory) -> RetrySchedule:
-    wait = each.ladder.soft_wait
+    wait = each.schedule.soft_wait
     return RetrySchedule(
         category=each.category or None,
-        steps_seconds=[step.total_seconds() for step in each.ladder.steps],
-        max_attempts=each.ladder.max_attempts,
+        steps_seconds=[step.total_seconds() for step in each.schedule.steps],
+        max_attempts=each.schedule.max_attempts,
         soft_wait_seconds=None if wait is None else wait.total_seconds(),
-        soft_retries=each.ladder.soft_retries,
-        on_exhausted=each.ladder.on_exhausted,
+        soft_retries=each.schedule.soft_retries,
+        on_exhausted=each.schedule.on_exhausted,
     )
 
 
 def _row(each: OfCategory) -> dict[str, object]:
-    soft = each.ladder.soft_wait
+    soft = each.schedule.soft_wait
     return {
         "category": each.category or "all others",
-        "steps": ", ".join(str(step) for step in each.ladder.steps) + ", …",
-        "max_attempts": each.ladder.max_attempts,
-        "soft": None if soft is None else f"after {soft}, {each.ladder.soft_retries} times",
-        "on_exhausted": each.ladder.on_exhausted,
+        "steps": ", ".join(str(step) for step in each.schedule.steps) + ", …",
+        "max_attempts": each.schedule.max_attempts,
+        "soft": None if soft is None else f"after {soft}, {each.schedule.soft_retries} times",
+        "on_exhausted": each.schedule.on_exhausted,
     }

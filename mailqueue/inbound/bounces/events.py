@@ -79,9 +79,9 @@ def _received_by(request: InboundRequest) -> list[str]:
 
 def _kind(reading: ParsedBounce, reported: ReportedRecipient | None = None) -> str:
     if reported is None:
-        return reading.shape.value
+        return reading.kind.value
     return " ".join(
-        filter(None, (reading.shape.value, reported.reason.fate.value, reported.reason.code))
+        filter(None, (reading.kind.value, reported.reason.fate.value, reported.reason.code))
     )
 
 
@@ -106,7 +106,7 @@ def _event(
     what = _type(reported)
     if what is None:
         return ProviderEvent(None, _kind(reading, reported), detail=reported.detail or reading.why)
-    is_complaint = reading.shape is BounceKind.COMPLAINT
+    is_complaint = reading.kind is BounceKind.COMPLAINT
     return ProviderEvent(
         type=what.value,
         source=(BounceKind.COMPLAINT if is_complaint else BounceKind.REPORT).value,
@@ -142,7 +142,7 @@ def _event_id(request: InboundRequest, email_id: UUID, recipient: str | None, wh
 
 def _data(reading: ParsedBounce, reported: ReportedRecipient, proof: Proof) -> dict[str, object]:
     known: dict[str, object] = {
-        "format": reading.shape.value,
+        "format": reading.kind.value,
         "cause": reported.reason.cause.value,
         "proof": "return_path" if proof.is_signed else "message_id",
         "reporter": reading.reporter[:200],
@@ -151,6 +151,6 @@ def _data(reading: ParsedBounce, reported: ReportedRecipient, proof: Proof) -> d
     }
     if reported.reason.fate is Fate.POLICY:
         known["is_about_us"] = True
-    if reported.reason.fate is Fate.DELIVERED or reading.shape is BounceKind.COMPLAINT:
+    if reported.reason.fate is Fate.DELIVERED or reading.kind is BounceKind.COMPLAINT:
         del known["cause"]
     return {name: value for name, value in known.items() if value}

@@ -86,7 +86,7 @@ NOTHING_RETURNED = ReturnedMail()
 class ParsedBounce:
     """A parsed bounce message."""
 
-    shape: BounceKind
+    kind: BounceKind
     recipients: tuple[ReportedRecipient, ...] = ()
     returned: ReturnedMail = NOTHING_RETURNED
     reporter: str = ""  # host name of the reporting server

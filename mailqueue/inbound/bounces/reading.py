@@ -45,15 +45,17 @@ def read_bounce(
     """
     tree = read_tree(raw, limits)
     reading = _read(tree.root, is_null_sender=is_null_sender)
-    is_unnamed = reading.shape is BounceKind.TEXT and not reading.recipients[0].recipient
+    is_unnamed = reading.kind is BounceKind.TEXT and not reading.recipients[0].recipient
     if is_unnamed and tree.is_complete:
         reading = replace(reading, recipients=_asked(raw, reading.recipients[0]))
-    if reading.shape is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
+    if reading.kind is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
         is_found = bool(reading.recipients[0].recipient)
         why = "a bounce recognized by the library"
-        told, shape = (reading.recipients, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
+        recipients, kind = (
+            (reading.recipients, BounceKind.TEXT) if is_found else ((), BounceKind.OTHER)
+        )
         reading = replace(
-            reading, recipients=told, shape=shape, why=why if is_found else NOTHING.why
+            reading, recipients=recipients, kind=kind, why=why if is_found else NOTHING.why
         )
     return replace(reading, is_complete=tree.is_complete)
 
@@ -102,7 +104,7 @@ def _read(root: BouncePart, *, is_null_sender: bool) -> ParsedBounce:
         # People forward bounces to each other: a nested mail alone is not a mark.
         is_marked = marks > any(part.content_type == "message/rfc822" for part in root.children)
         return (
-            replace(nothing, shape=BounceKind.TEXT, recipients=_unnamed(text))
+            replace(nothing, kind=BounceKind.TEXT, recipients=_unnamed(text))
             if is_marked
             else nothing
         )

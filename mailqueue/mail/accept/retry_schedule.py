@@ -13,7 +13,7 @@ from uuid import UUID
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import retry_schedule as retry_schedule_store
-from mailqueue.mail.accept.store.retry_schedule import LadderRow
+from mailqueue.mail.accept.store.retry_schedule import RetryScheduleRow
 
 DAY = timedelta(days=1)
 _MAX_STEPS = 50
@@ -29,7 +29,7 @@ class Exhausted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class RetryWaits:
     """Waits after the first, second, ... attempt; the last one repeats.
 
     `max_attempts` None: until the mail expires. A soft bounce waits `soft_wait`, at most
@@ -43,10 +43,10 @@ class Ladder:
     on_exhausted: Exhausted = Exhausted.FAIL
 
 
-DEFAULT = Ladder(tuple(timedelta(minutes=count) for count in (1, 5, 15, 60)))
+DEFAULT = RetryWaits(tuple(timedelta(minutes=count) for count in (1, 5, 15, 60)))
 # Five attempts within a day, for large mail that may be late.
-_DOCUMENTS = Ladder(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5)
-LADDERS: Mapping[str, Ladder] = {
+_DOCUMENTS = RetryWaits(tuple(timedelta(minutes=count) for count in (5, 15, 60, 240)), 5)
+RETRY_SCHEDULES: Mapping[str, RetryWaits] = {
     "default": DEFAULT,
     "documents": _DOCUMENTS,
     # The same for mail that a person is to look at if it could not be sent. A full mailbox is a
@@ -61,10 +61,10 @@ class OfCategory:
     """The schedule of one category; category '' is every one without its own."""
 
     category: str
-    ladder: Ladder
+    schedule: RetryWaits
 
 
-async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | None) -> None:
+async def choose(conn: Conn, project: str, *, category: str, schedule: RetryWaits | None) -> None:
     """Set the schedule of a project's mail, or of one category; None removes it.
 
     Raises:
@@ -75,21 +75,21 @@ async def choose(conn: Conn, project: str, *, category: str, ladder: Ladder | No
         raise InvalidField(
             "category", f"must be lower-case letters, digits, - and _, got {category!r}"
         )
-    if ladder is not None:
-        _check(ladder)
+    if schedule is not None:
+        _check(schedule)
     project_id = await _project_id(conn, project)
-    if ladder is None:
-        await retry_schedule_store.drop_ladder(conn, project_id, category=category)
+    if schedule is None:
+        await retry_schedule_store.drop_retry_schedule(conn, project_id, category=category)
         return
-    row = LadderRow(
+    row = RetryScheduleRow(
         category,
-        list(ladder.steps),
-        ladder.max_attempts,
-        ladder.soft_wait,
-        ladder.soft_retries,
-        ladder.on_exhausted,
+        list(schedule.steps),
+        schedule.max_attempts,
+        schedule.soft_wait,
+        schedule.soft_retries,
+        schedule.on_exhausted,
     )
-    await retry_schedule_store.set_ladder(conn, project_id, row=row)
+    await retry_schedule_store.set_retry_schedule(conn, project_id, row=row)
 
 
 async def list_all(conn: Conn, project: str) -> list[OfCategory]:
@@ -98,11 +98,11 @@ async def list_all(conn: Conn, project: str) -> list[OfCategory]:
     Raises:
         NotFound: there is no such project.
     """
-    rows = await retry_schedule_store.list_ladders(conn, await _project_id(conn, project))
+    rows = await retry_schedule_store.list_retry_schedules(conn, await _project_id(conn, project))
     chosen = [
         OfCategory(
             row.category,
-            Ladder(
+            RetryWaits(
                 tuple(row.steps),
                 row.max_attempts,
                 row.soft_wait,
@@ -117,16 +117,16 @@ async def list_all(conn: Conn, project: str) -> list[OfCategory]:
     return [OfCategory("", DEFAULT), *chosen]
 
 
-def _check(ladder: Ladder) -> None:
-    if not 1 <= len(ladder.steps) <= _MAX_STEPS:
-        raise InvalidField("steps", f"must be 1 to {_MAX_STEPS} waits, got {len(ladder.steps)}")
-    for wait in (*ladder.steps, ladder.soft_wait or DAY):
+def _check(schedule: RetryWaits) -> None:
+    if not 1 <= len(schedule.steps) <= _MAX_STEPS:
+        raise InvalidField("steps", f"must be 1 to {_MAX_STEPS} waits, got {len(schedule.steps)}")
+    for wait in (*schedule.steps, schedule.soft_wait or DAY):
         if not timedelta(0) < wait <= _LONGEST:
             raise InvalidField("steps", f"a wait must be above 0 and at most 30d, got {wait}")
-    if ladder.max_attempts is not None and not 1 <= ladder.max_attempts <= 1000:
-        raise InvalidField("max_attempts", f"must be 1 to 1000, got {ladder.max_attempts}")
-    if not 0 <= ladder.soft_retries <= 100:
-        raise InvalidField("soft_retries", f"must be 0 to 100, got {ladder.soft_retries}")
+    if schedule.max_attempts is not None and not 1 <= schedule.max_attempts <= 1000:
+        raise InvalidField("max_attempts", f"must be 1 to 1000, got {schedule.max_attempts}")
+    if not 0 <= schedule.soft_retries <= 100:
+        raise InvalidField("soft_retries", f"must be 0 to 100, got {schedule.soft_retries}")
 
 
 async def _project_id(conn: Conn, project: str) -> UUID:

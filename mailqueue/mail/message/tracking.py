@@ -22,7 +22,7 @@ MARKETING = "marketing"
 log = get_logger(__name__)
 
 
-class TrackingWish(NamedTuple):
+class TrackingPlan(NamedTuple):
     """The tracking that one mail needs."""
 
     wants: TrackingOptions
@@ -62,7 +62,7 @@ class EmailTracking:
         if injector is None:
             return mails
         try:
-            if not any(map(wish_of, mails)):
+            if not any(map(tracking_plan, mails)):
                 return mails
             return await call(
                 partial(injected, mails=mails, injector=injector, keeps_links=not is_shown)
@@ -89,16 +89,16 @@ async def injected(
 
     A mail that cannot be tracked has a fault that says why, and whether waiting helps.
     """
-    wishes = [wish_of(mail) for mail in mails]
-    projects = {mail.claim.project_id for mail, wish in zip(mails, wishes, strict=True) if wish}
+    plans = [tracking_plan(mail) for mail in mails]
+    projects = {mail.claim.project_id for mail, plan in zip(mails, plans, strict=True) if plan}
     if not projects:
         return list(mails)
     contexts = await injector.contexts(conn, projects)
     made: list[LoadedEmail | UntrackedMail] = []
-    for mail, wish in zip(mails, wishes, strict=True):
+    for mail, plan in zip(mails, plans, strict=True):
         await injector.turns.share()
         made.append(
-            mail if wish is None else _untracked(mail, wish, contexts[mail.claim.project_id])
+            mail if plan is None else _untracked(mail, plan, contexts[mail.claim.project_id])
         )
     ready = {
         project: context
@@ -113,7 +113,7 @@ async def injected(
     ]
 
 
-def wish_of(mail: LoadedEmail) -> TrackingWish | None:
+def tracking_plan(mail: LoadedEmail) -> TrackingPlan | None:
     """Return the tracking a mail needs; None: none, as for nearly all mail. Pure."""
     content = mail.content
     if content is None or mail.fault is not None:
@@ -132,11 +132,11 @@ def wish_of(mail: LoadedEmail) -> TrackingWish | None:
         unsubscribe=bits & UNSUBSCRIBE > 0 or (is_marketing and not bits & NEVER),
         is_marketing=is_marketing,
     )
-    return TrackingWish(wants, names_links) if any(wants) or names_links else None
+    return TrackingPlan(wants, names_links) if any(wants) or names_links else None
 
 
 def _untracked(
-    mail: LoadedEmail, wish: TrackingWish, context: InjectionContext | str
+    mail: LoadedEmail, plan: TrackingPlan, context: InjectionContext | str
 ) -> LoadedEmail | UntrackedMail:
     """Return the mail to be tracked, or the mail itself where it cannot be tracked now or need not
     be.
@@ -146,19 +146,19 @@ def _untracked(
     content = mail.content
     assert content is not None
     try:
-        said = _said(mail)
+        readable = _content_of(mail)
     except Exception as exc:  # one bad row must not stop a worker
         if not isinstance(exc, ValueError):
             log.exception("tracking.failed", email_id=str(mail.claim.id))
         return mail._replace(fault=_lasting(exc))
-    if context.base is None and wish.names_links and urls.names_any(*said[:3]):
+    if context.base is None and plan.names_links and urls.names_any(*readable[:3]):
         why = "its unsubscribe or preferences link needs MAILQUEUE_PUBLIC_URL, which is not set"
         return mail._replace(fault=FileFault(why, is_lasting=False))
     return UntrackedMail(
         email_id=mail.claim.id,
         project_id=mail.claim.project_id,
-        wants=wish.wants,
-        content=said,
+        wants=plan.wants,
+        content=readable,
         shared=None if mail.template is not None else content.id,
         is_alone=not mail.recipients,
         has_files=bool(content.files),
@@ -166,7 +166,7 @@ def _untracked(
     )
 
 
-def _said(mail: LoadedEmail) -> MessageContent:
+def _content_of(mail: LoadedEmail) -> MessageContent:
     content = mail.content
     assert content is not None
     headers = content.header_fields

@@ -32,10 +32,10 @@ class Claims:
         self._is_in_doubt = False
 
     async def take(self, conn: Conn, *, avoid: Sequence[int], may_mark: bool = False) -> Taken:
-        """Claim due emails of accounts other than those to avoid, with what they say.
+        """Claim due emails of accounts not in `avoid`, with their contents and recipients.
 
-        What they say is not read where one of them cannot be read, so that they can be read one by
-        one; an email whose change is refused is left out. With `may_mark` a single email is marked.
+        If one of them cannot be decoded, the claims are returned alone, to be read one by one. An
+        email whose change is refused is left out. With `may_mark` a single email is marked.
 
         Raises:
             LeaseLost: this worker was declared lost, or has left.

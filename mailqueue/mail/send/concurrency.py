@@ -36,8 +36,9 @@ class Slots:
     An email whose server does not reply is set aside: its slot goes to other mail, and it takes
     one of twice as many others until it ends. While all of those are taken it keeps its slot.
 
-    Each account leaves a quarter of what it could reach, of either kind, to others. What could not
-    be set aside if it stalled is a small part of what is not stalled now. Unproven accounts, whose
+    Each account leaves a quarter of what it could reach, of either kind, to others. Its emails
+    that could not be set aside if its server stalled are a small part of the regular slots that do
+    not stall now. Unproven accounts, whose
     server has not answered an email here yet or no longer replies, hold one regular slot each, a
     few that are set aside, and together at most half of the slots: many servers that never reply
     do not block those that do.

@@ -10,7 +10,7 @@ from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.mail.message.render import key_of, rendered, templates_of
-from mailqueue.mail.message.tracking import CallWithConnection, EmailTracking, wish_of
+from mailqueue.mail.message.tracking import CallWithConnection, EmailTracking, tracking_plan
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, FileFault, LoadedEmail
 from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.store import claims as claims_store
@@ -66,7 +66,9 @@ class EmailLoader:
         made: list[LoadedEmail] = []
         for mail in mails:
             try:
-                is_made = mail.template is not None or (is_tracking and wish_of(mail) is not None)
+                is_made = mail.template is not None or (
+                    is_tracking and tracking_plan(mail) is not None
+                )
             except Exception:  # it is reported when tracking is injected
                 is_made = True
             (made if is_made else ready).append(mail)

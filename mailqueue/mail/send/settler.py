@@ -153,7 +153,7 @@ class EmailSettler:
             self._on_wire += len(new)
             reach("settle.begun")
             begun = loop.time()
-            written = await self._link.insist(
+            written = await self._link.call_with_retries(
                 partial(
                     settle_and_mark, worker=self._worker, settled=outcomes, new=new, opened=opened
                 ),

@@ -1,6 +1,6 @@
 """One send worker process. The path of an email through it:
 
-claim     `Claims.take` takes due emails, with what they say    claims.py
+claim     `Claims.take` takes due emails, with their contents    claims.py
 load      `LoadingTurns` renders templates, injects tracking    load.py, turns.py
 dispatch  `EmailDispatcher.dispatch`, to senders of accounts    dispatcher.py, account_sender.py
 build     `build_attempts` builds and signs the messages        prepare.py, ../message/build.py

@@ -14,9 +14,9 @@ from mailqueue.maintenance.archive.restore import MAY_COME_BACK, restore
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.maintenance.model import Archive, ArchiveState
 from mailqueue.maintenance.store import archives as archives_store
-from mailqueue.maintenance.store.archives import EVERYBODY
+from mailqueue.maintenance.store.archives import DEFAULT_RULE
 
-__all__ = ["EVERYBODY"]
+__all__ = ["DEFAULT_RULE"]
 _HAVE_A_FILE = (
     ArchiveState.WRITTEN,
     ArchiveState.VERIFIED,

@@ -112,7 +112,7 @@ async def _put(
     place: FileLocation,
     kept: _KeptRecords,
 ) -> None:
-    await context.insist(Task.ARCHIVE)
+    await context.call_with_retries(Task.ARCHIVE)
     await store.put(place.path, draft.path)
     reach("archive.replaced")
     await _check_new(store, archive, draft, place)

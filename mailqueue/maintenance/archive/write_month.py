@@ -67,7 +67,7 @@ async def _write(context: MaintenanceContext, store: Store, archive: Archive) ->
             await store.delete(archive.path)  # written by an earlier run that found rows
             await archives_store.forget_empty(context.conn, archive.id)
             return False
-        await context.insist(Task.ARCHIVE)
+        await context.call_with_retries(Task.ARCHIVE)
         await store.put(archive.path, path)
     reach("archive.put")
     await archives_store.written(context.conn, archive.id, draft, host=context.host)
@@ -117,7 +117,7 @@ async def _remove_batch(
 ) -> None:
     first = last - len(batch) + 1
     async with context.conn.transaction():
-        await context.insist(Task.ARCHIVE)
+        await context.call_with_retries(Task.ARCHIVE)
         there = await records_store.remove(
             context.conn, archive.kind, batch, span=month_of(archive.month)
         )

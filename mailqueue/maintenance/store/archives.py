@@ -13,8 +13,8 @@ from mailqueue.db.refusals import refusals
 from mailqueue.maintenance.archive.file_format import FileDraft
 from mailqueue.maintenance.model import Archive, Leftover
 
-EVERYBODY = "all"
-"""Stands for the projects without retention of their own."""
+DEFAULT_RULE = "all"
+"""The rule of projects without one of their own."""
 
 
 async def start(
@@ -174,7 +174,7 @@ async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention
         InvalidField: there is no such project, or the days are invalid.
     """
     asked = {
-        "project": None if rule.project == EVERYBODY else rule.project,
+        "project": None if rule.project == DEFAULT_RULE else rule.project,
         "kind": rule.kind,
         "hot_days": rule.hot_days,
         "warm_days": rule.warm_days,

@@ -7,7 +7,7 @@ from mailqueue.suppression.subscriptions.model import (
     MARKETING,
     Choice,
     ChoiceOrigin,
-    Reader,
+    LinkRecipient,
     Subscription,
     Subscriptions,
     SubscriptionState,
@@ -19,10 +19,10 @@ _TRANSACTIONAL = frozenset({"transactional", "system"})
 """Categories that recipients cannot unsubscribe from."""
 
 
-reader_of = store.find_reader
+recipient_of_link = store.find_recipient_of_link
 
 
-async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
+async def subscriptions_of(conn: Conn, reader: LinkRecipient) -> Subscriptions:
     """Return the state of each category a recipient can choose, with marketing and the mail's
     own.
     """
@@ -45,7 +45,7 @@ async def subscriptions_of(conn: Conn, reader: Reader) -> Subscriptions:
 
 
 async def unsubscribe(
-    conn: Conn, reader: Reader, *, from_all: bool = False, origin: ChoiceOrigin
+    conn: Conn, reader: LinkRecipient, *, from_all: bool = False, origin: ChoiceOrigin
 ) -> bool:
     """Unsubscribe a recipient from the mail's category, or from all; return whether that changed
     anything.
@@ -65,7 +65,7 @@ async def unsubscribe(
     return await store.change(conn, reader, choices, origin=origin)
 
 
-async def subscribe_again(conn: Conn, reader: Reader, *, origin: ChoiceOrigin) -> bool:
+async def subscribe_again(conn: Conn, reader: LinkRecipient, *, origin: ChoiceOrigin) -> bool:
     """Undo `unsubscribe`, for whichever categories; return whether that changed anything."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, SubscriptionState.ON)] if found.has_left_all else []

@@ -29,7 +29,7 @@ class ChoiceSource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class LinkRecipient:
     """The recipient whose link was opened, and the design of the project's pages."""
 
     email_id: UUID
@@ -63,7 +63,7 @@ class Subscription:
 class Subscriptions:
     """State of all categories for a recipient; `has_left_all`: unsubscribed from all."""
 
-    reader: Reader
+    reader: LinkRecipient
     categories: tuple[Subscription, ...]
     has_left_all: bool
     is_stopped: bool  # suppressed for a reason the recipient did not choose, such as a bounce

@@ -11,7 +11,7 @@ from mailqueue.contract.suppression import Category, CategoryText
 from mailqueue.core.address import key_of
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
-from mailqueue.suppression.subscriptions.model import Choice, ChoiceOrigin, Reader
+from mailqueue.suppression.subscriptions.model import Choice, ChoiceOrigin, LinkRecipient
 
 
 class ReaderRow(NamedTuple):
@@ -59,13 +59,15 @@ class Changed(NamedTuple):
     state: str
 
 
-async def find_reader(conn: Conn, email_id: UUID, *, recipient: int) -> Reader | None:
+async def find_recipient_of_link(
+    conn: Conn, email_id: UUID, *, recipient: int
+) -> LinkRecipient | None:
     """Return the recipient at a position of a mail; None if the mail is gone or the recipient
     erased.
     """
     params = {"email_id": email_id, "recipient": recipient}
-    found = await maybe(conn, "find_reader", params, ReaderRow)
-    return None if found is None else Reader(email_id, *found)
+    found = await maybe(conn, "find_recipient_of_link", params, ReaderRow)
+    return None if found is None else LinkRecipient(email_id, *found)
 
 
 async def list_subscriptions(
@@ -84,7 +86,7 @@ async def find_global_suppression(conn: Conn, project_id: UUID, address: str) ->
 
 async def change(
     conn: Conn,
-    reader: Reader,
+    reader: LinkRecipient,
     choices: Sequence[Choice],
     *,
     origin: ChoiceOrigin,

@@ -66,7 +66,7 @@ COMMENT ON FUNCTION mailqueue.queue_notice_deliveries(uuid, text, text, mailqueu
 
 -- The row of the cause is locked until the end, so that one of two workers sends. An email that cannot be queued is
 -- tried again after an hour, for a day; webhooks get it once.
-CREATE OR REPLACE FUNCTION mailqueue.tell_of_cause(p_project uuid, p_name text, p_to text, p_sender text,
+CREATE OR REPLACE FUNCTION mailqueue.send_notices_of_cause(p_project uuid, p_name text, p_to text, p_sender text,
     p_notices mailqueue.notices[])
 RETURNS boolean
 LANGUAGE plpgsql
@@ -109,19 +109,19 @@ BEGIN
      WHERE n.id = ANY (v_ids);
     RETURN true;
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_of_cause(uuid, text, text, text, mailqueue.notices[]) IS
+COMMENT ON FUNCTION mailqueue.send_notices_of_cause(uuid, text, text, text, mailqueue.notices[]) IS
     'Send notices of one cause, or put them off because some were sent within the last hour; true if they were '
     'sent.';
 
 -- Notices about emails of this kind are listed, but neither mailed nor sent to webhooks.
-CREATE OR REPLACE FUNCTION mailqueue.tell_of_notices() RETURNS integer
+CREATE OR REPLACE FUNCTION mailqueue.send_notices() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_ids bigint[] := ARRAY(SELECT n.id FROM mailqueue.notices AS n WHERE n.due_at <= clock_timestamp()
                              ORDER BY n.due_at, n.id LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
-    v_told integer := 0;
+    v_sent integer := 0;
     g record;
 BEGIN
     IF v_ids = '{}' THEN
@@ -141,12 +141,13 @@ BEGIN
          GROUP BY n.project_id, p.name, p.notices_to, n.kind, n.sender_account_id, a.name
          ORDER BY n.project_id, n.kind, n.sender_account_id
     LOOP
-        v_told := v_told + mailqueue.tell_of_cause(g.project_id, g.name, g.notices_to, g.sender, g.notices)::integer;
+        v_sent := v_sent
+            + mailqueue.send_notices_of_cause(g.project_id, g.name, g.notices_to, g.sender, g.notices)::integer;
         v_ids := ARRAY(SELECT i FROM unnest(v_ids) AS i EXCEPT SELECT n.id FROM unnest(g.notices) AS n);
     END LOOP;
     UPDATE mailqueue.notices AS n SET due_at = NULL WHERE n.id = ANY (v_ids);
-    RETURN v_told;
+    RETURN v_sent;
 END $$;
-COMMENT ON FUNCTION mailqueue.tell_of_notices() IS
+COMMENT ON FUNCTION mailqueue.send_notices() IS
     'Mail new notices to notices_to of their projects and queue them for webhooks, at most once an hour for each '
     'cause; returns the number of causes. Workers call it every few seconds.';

@@ -1,4 +1,4 @@
--- Whether projects are near their bounds, and which are refused for all others' sake.
+-- Projects near a bound, and projects that are refused because the installation is full.
 
 CREATE OR REPLACE FUNCTION mailqueue.health_of_bounds() RETURNS TABLE (name text, state text, found text, fix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -8,11 +8,11 @@ AS $$
 DECLARE
     v_full text[]; v_near text[]; v_first text;
 BEGIN
-    SELECT array_agg(b.told ORDER BY b.project, b.bound) FILTER (WHERE b.used >= b.most),
-           array_agg(b.told ORDER BY b.project, b.bound) FILTER (WHERE b.used < b.most),
+    SELECT array_agg(b.sentence ORDER BY b.project, b.bound) FILTER (WHERE b.used >= b.most),
+           array_agg(b.sentence ORDER BY b.project, b.bound) FILTER (WHERE b.used < b.most),
            min(format('mailqueue project change %s --%s N', b.project, replace(b.bound, '_', '-')))
       INTO v_full, v_near, v_first
-      FROM (SELECT x.*, format('%s has %s of %s (%s)', x.project, x.used, x.most, x.bound) AS told
+      FROM (SELECT x.*, format('%s has %s of %s (%s)', x.project, x.used, x.most, x.bound) AS sentence
               FROM mailqueue.bounds_of_projects() AS x WHERE x.used >= x.most * 0.8) AS b;
     v_full := coalesce(v_full, '{}') || ARRAY(
         SELECT format('%s (%s)', p.name, r.message)

@@ -10,7 +10,6 @@ AS $$
         AS r (name text, table_name text, done text, key_column text, has_circuit boolean, is_upkeep boolean)
 $$;
 COMMENT ON FUNCTION mailqueue.queue_tables() IS
-    
     'The queues besides mail: name, table, word for success, column of keys, whether keys may be blocked, and whether '
     'any worker host takes care of it.';
 

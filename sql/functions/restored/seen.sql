@@ -75,7 +75,7 @@ BEGIN
                               v_seen ->> 'identity' = s.identity AND s.declared_at = v_was_at
                               AND mailqueue.differ_in_timeline(s.identity, v_identity), p_worker);
         END IF;
-        -- Not before it is followed: what was seen here first proves nothing.
+        -- Progress is recorded from the second sighting on: the first may itself come from a backup.
         seen := jsonb_build_object('identity', CASE WHEN s.identity = v_identity THEN v_identity
                                                     ELSE v_seen ->> 'identity' END,
                                    'installation', s.installation_id, 'declared_at', s.declared_at,
@@ -144,7 +144,7 @@ COMMENT ON FUNCTION mailqueue.heartbeat(integer, boolean, uuid, text, bigint) IS
     'Heartbeat, and what see_server() returns; is_known is false when the worker was declared lost and must stop '
     'writing.';
 
--- By a person, after mail that may have been sent is held, or who knows that nothing was lost.
+-- For operators: call it once mail that may have been sent is held, or if nothing was lost.
 CREATE OR REPLACE FUNCTION mailqueue.declare_server() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,7 +1,7 @@
 -- Subscription preferences: the categories of a project, the choices of each person, and their effects.
 
 -- The mail of a link. Not an authorisation: a link has a token, and a token names one mail.
-CREATE OR REPLACE FUNCTION mailqueue.reader_of(p_email uuid, p_recipient integer)
+CREATE OR REPLACE FUNCTION mailqueue.recipient_of_link(p_email uuid, p_recipient integer)
     RETURNS TABLE (project_id uuid, project text, brand_color text, address text, category text, campaign_id text,
         language text)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -22,7 +22,7 @@ AS $$
      WHERE (p_recipient = 0 OR r.email_id IS NOT NULL) AND m.recipient_email NOT LIKE '%@erased.invalid'
      ORDER BY m.at DESC NULLS FIRST LIMIT 1
 $$;
-COMMENT ON FUNCTION mailqueue.reader_of(uuid, integer) IS
+COMMENT ON FUNCTION mailqueue.recipient_of_link(uuid, integer) IS
     'Recipient of a mail and the data of its pages; no row once the mail was archived or the recipient erased.';
 
 CREATE OR REPLACE FUNCTION mailqueue.is_category_required(p_project uuid, p_category text) RETURNS boolean

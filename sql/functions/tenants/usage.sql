@@ -4,7 +4,7 @@
 -- anyway; all else is a row of project_usage_changes for each statement. Rows are only appended, so that no producer
 -- waits for another. count_usage() adds them up, about twice a second while workers gather.
 
--- A sum beyond it is no count: it must not stop what adds up those of all projects.
+-- Clamped, so that one corrupt sum cannot fail the roll-up of all projects.
 CREATE OR REPLACE FUNCTION mailqueue.as_count(p_sum numeric) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT least(greatest(p_sum, -1000000000000000), 1000000000000000)::bigint $$;

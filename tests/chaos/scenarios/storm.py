@@ -70,7 +70,7 @@ def _faults(attempt: int, waits: list[timedelta]) -> list[str]:
     slack = timedelta(seconds=1)
     outside = [wait for wait in waits if not least - slack <= wait <= most + slack]
     if outside:
-        return [f"attempt {attempt}: {len(outside)} waits off the ladder, such as {outside[0]}"]
+        return [f"attempt {attempt}: {len(outside)} waits off the schedule, such as {outside[0]}"]
     crowd = Counter(int((wait - least) / (most - least) * BUCKETS) for wait in waits)
     mean, most_together = len(waits) / BUCKETS, max(crowd.values())
     # Of few mails chance alone puts many together: not once in a million runs as many as this.

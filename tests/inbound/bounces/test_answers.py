@@ -70,7 +70,7 @@ def mail(subject: str = "Hello", body: str = BODY, **head: str) -> bytes:
 def test_absence_notes_in_many_languages(subject: str) -> None:
     found = read_bounce(mail(subject, Return_Path="<>"), is_null_sender=True)
 
-    assert (found.shape, found.recipients) == (BounceKind.AUTOREPLY, ())
+    assert (found.kind, found.recipients) == (BounceKind.AUTOREPLY, ())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_absence_notes_in_many_languages(subject: str) -> None:
 def test_answers_by_their_fields(head: dict[str, str]) -> None:
     found = read_bounce(mail(Return_Path="<>", **head), is_null_sender=True)
 
-    assert (found.shape, found.recipients) == (BounceKind.AUTOREPLY, ())
+    assert (found.kind, found.recipients) == (BounceKind.AUTOREPLY, ())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_answers_by_their_fields(head: dict[str, str]) -> None:
 def test_challenges_and_moderation_are_answers(subject: str) -> None:
     found = read_bounce(mail(subject, Return_Path="<>"), is_null_sender=True)
 
-    assert (found.shape, found.recipients) == (BounceKind.AUTOREPLY, ())
+    assert (found.kind, found.recipients) == (BounceKind.AUTOREPLY, ())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_challenges_and_moderation_are_answers(subject: str) -> None:
 def test_mail_of_people_is_no_bounce(raw: bytes) -> None:
     found = read_bounce(raw)
 
-    assert (found.shape, found.recipients) == (BounceKind.OTHER, ())
+    assert (found.kind, found.recipients) == (BounceKind.OTHER, ())
 
 
 def test_a_receipt_is_no_bounce() -> None:
@@ -155,7 +155,7 @@ Disposition: automatic-action/MDN-sent-automatically; deleted
 """
     found = read_bounce(raw, is_null_sender=True)
 
-    assert (found.shape, found.recipients) == (BounceKind.RECEIPT, ())
+    assert (found.kind, found.recipients) == (BounceKind.RECEIPT, ())
 
 
 def test_servers_mark_their_reports_as_answers_and_they_are_bounces_all_the_same() -> None:
@@ -172,7 +172,7 @@ def test_servers_mark_their_reports_as_answers_and_they_are_bounces_all_the_same
 
     found = read_bounce(raw)
 
-    assert found.shape is BounceKind.TEXT
+    assert found.kind is BounceKind.TEXT
     assert [one.recipient for one in found.recipients] == ["ann@example.com"]
 
 

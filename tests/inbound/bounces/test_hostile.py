@@ -76,7 +76,7 @@ def test_a_report_behind_what_is_too_large_is_not_read_and_that_is_said() -> Non
     found = read_bounce(report(failed("ann@example.com"), text="x" * DEFAULT_LIMITS.message_bytes))
 
     assert not found.is_complete
-    assert found.shape is not BounceKind.REPORT
+    assert found.kind is not BounceKind.REPORT
 
 
 _LINES = st.lists(
@@ -115,7 +115,7 @@ _LINES = st.lists(
 def test_any_lines_are_read(lines: list[str], end: str) -> None:
     found = read_bounce(end.join(lines).encode())
 
-    assert found.recipients or found.shape is not BounceKind.TEXT
+    assert found.recipients or found.kind is not BounceKind.TEXT
 
 
 @settings(max_examples=100)

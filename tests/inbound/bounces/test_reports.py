@@ -97,7 +97,7 @@ def dsn(
 def test_reports(fields: str, who: str, fate: Fate, code: str) -> None:
     reading = read_bounce(dsn(f"Reporting-MTA: dns; mx.example.com\n\n{fields}"))
 
-    assert reading.shape is BounceKind.REPORT
+    assert reading.kind is BounceKind.REPORT
     [told] = reading.recipients
     assert (told.recipient, told.reason.fate, told.reason.code) == (who, fate, code)
     assert reading.returned.message_id == "<m1@example.org>"
@@ -151,7 +151,7 @@ def test_words_for_people_that_are_called_a_report_do_not_hide_the_report() -> N
 
     reading = read_bounce(raw.encode())
 
-    assert reading.shape is BounceKind.REPORT
+    assert reading.kind is BounceKind.REPORT
     [told] = reading.recipients
     assert (told.recipient, told.reason.fate) == ("ann@example.com", Fate.HARD)
 
@@ -170,7 +170,7 @@ Status: 5.1.1
 
 def test_what_a_person_pasted_is_no_report() -> None:
     assert read_bounce(PASTED).recipients == ()
-    assert read_bounce(PASTED, is_null_sender=True).shape is BounceKind.REPORT
+    assert read_bounce(PASTED, is_null_sender=True).kind is BounceKind.REPORT
 
 
 def test_a_report_that_a_person_forwards_is_not_of_who_forwards_it() -> None:
@@ -185,4 +185,4 @@ def test_a_report_that_a_person_forwards_is_not_of_who_forwards_it() -> None:
 
     reading = read_bounce(forwarded)
 
-    assert (reading.shape, reading.recipients) == (BounceKind.OTHER, ())
+    assert (reading.kind, reading.recipients) == (BounceKind.OTHER, ())

@@ -248,7 +248,7 @@ def written(letter: str, said: str, **head: str) -> bytes:
 def test_who_failed_and_what_it_says_of_the_address(letter: str, said: str, fate: Fate) -> None:
     reading = read_bounce(written(letter, said))
 
-    assert reading.shape is BounceKind.TEXT
+    assert reading.kind is BounceKind.TEXT
     [told] = reading.recipients
     assert told.recipient == "ann@example.com"
     assert reading.returned.message_id == "<m1@example.org>"

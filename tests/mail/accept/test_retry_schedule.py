@@ -7,7 +7,13 @@ import pytest
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import retry_schedule
-from mailqueue.mail.accept.retry_schedule import DEFAULT, LADDERS, Exhausted, Ladder, OfCategory
+from mailqueue.mail.accept.retry_schedule import (
+    DEFAULT,
+    RETRY_SCHEDULES,
+    Exhausted,
+    OfCategory,
+    RetryWaits,
+)
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
 from tests.queue.steps import claim, due_now, settle
@@ -16,12 +22,12 @@ pytestmark = pytest.mark.anyio
 HOUR = timedelta(hours=1)
 
 
-async def test_the_usual_ladder_is_the_one_the_database_walks(conn: Conn) -> None:
+async def test_the_usual_schedule_is_the_one_the_database_walks(conn: Conn) -> None:
     project = await make.project_named(conn)
     asked = [*((attempts, False) for attempts in (1, 2, 3, 4, 9)), (1, True)]
     for known in (None, DEFAULT):
         if known is not None:  # the same as a row
-            await retry_schedule.choose(conn, "default", category="", ladder=known)
+            await retry_schedule.choose(conn, "default", category="", schedule=known)
         waits = [
             await make.scalar(
                 conn,
@@ -39,10 +45,10 @@ async def test_the_usual_ladder_is_the_one_the_database_walks(conn: Conn) -> Non
 
 
 async def test_what_was_chosen_is_listed_and_dropped(conn: Conn) -> None:
-    documents = LADDERS["documents"]
-    await retry_schedule.choose(conn, "default", category="marketing", ladder=documents)
-    mine = Ladder((HOUR,), max_attempts=3, soft_wait=None, soft_retries=0)
-    await retry_schedule.choose(conn, "default", category="otp", ladder=mine)
+    documents = RETRY_SCHEDULES["documents"]
+    await retry_schedule.choose(conn, "default", category="marketing", schedule=documents)
+    mine = RetryWaits((HOUR,), max_attempts=3, soft_wait=None, soft_retries=0)
+    await retry_schedule.choose(conn, "default", category="otp", schedule=mine)
 
     assert await retry_schedule.list_all(conn, "default") == [
         OfCategory("", DEFAULT),
@@ -51,14 +57,16 @@ async def test_what_was_chosen_is_listed_and_dropped(conn: Conn) -> None:
     ]
 
     for category in ("marketing", "otp"):
-        await retry_schedule.choose(conn, "default", category=category, ladder=None)
+        await retry_schedule.choose(conn, "default", category=category, schedule=None)
     assert await retry_schedule.list_all(conn, "default") == [OfCategory("", DEFAULT)]
 
 
 async def test_the_schedule_of_an_outbox_holds_after_its_fifth_attempt(conn: Conn) -> None:
     await make.sender_account(conn)
     worker = await make.worker(conn)
-    await retry_schedule.choose(conn, "default", category="orders", ladder=LADDERS["outbox"])
+    await retry_schedule.choose(
+        conn, "default", category="orders", schedule=RETRY_SCHEDULES["outbox"]
+    )
     flagged = await make.queued_email(conn, category="orders")
     other = await make.queued_email(conn, category="other", max_attempts=5)
 
@@ -96,7 +104,7 @@ async def test_the_schedule_of_an_outbox_holds_after_its_fifth_attempt(conn: Con
 
 
 def test_documents_is_five_attempts_within_a_day() -> None:
-    documents = LADDERS["documents"]
+    documents = RETRY_SCHEDULES["documents"]
 
     assert documents.max_attempts == len(documents.steps) + 1 == 5
     assert documents.on_exhausted is Exhausted.FAIL
@@ -104,25 +112,25 @@ def test_documents_is_five_attempts_within_a_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ladder", "field"),
+    ("schedule", "field"),
     [
-        (Ladder(()), "steps"),
-        (Ladder((timedelta(0),)), "steps"),
-        (Ladder((timedelta(days=31),)), "steps"),
-        (Ladder((HOUR,), soft_wait=timedelta(days=-1)), "steps"),
-        (Ladder((HOUR,), max_attempts=0), "max_attempts"),
-        (Ladder((HOUR,), soft_retries=-1), "soft_retries"),
+        (RetryWaits(()), "steps"),
+        (RetryWaits((timedelta(0),)), "steps"),
+        (RetryWaits((timedelta(days=31),)), "steps"),
+        (RetryWaits((HOUR,), soft_wait=timedelta(days=-1)), "steps"),
+        (RetryWaits((HOUR,), max_attempts=0), "max_attempts"),
+        (RetryWaits((HOUR,), soft_retries=-1), "soft_retries"),
     ],
 )
-async def test_a_ladder_that_makes_no_sense_is_refused(
-    conn: Conn, ladder: Ladder, field: str
+async def test_a_schedule_that_makes_no_sense_is_refused(
+    conn: Conn, schedule: RetryWaits, field: str
 ) -> None:
     with pytest.raises(InvalidField, match=f"^{field}"):
-        await retry_schedule.choose(conn, "default", category="", ladder=ladder)
+        await retry_schedule.choose(conn, "default", category="", schedule=schedule)
 
 
 async def test_unknown_projects_and_odd_categories_are_refused(conn: Conn) -> None:
     with pytest.raises(NotFound, match="nobody"):
-        await retry_schedule.choose(conn, "nobody", category="", ladder=None)
+        await retry_schedule.choose(conn, "nobody", category="", schedule=None)
     with pytest.raises(InvalidField, match="category"):
-        await retry_schedule.choose(conn, "default", category="Big Mail", ladder=None)
+        await retry_schedule.choose(conn, "default", category="Big Mail", schedule=None)

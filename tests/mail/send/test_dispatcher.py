@@ -50,7 +50,7 @@ class Accounts:
         return {}
 
 
-def lines_to(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
+def dispatcher_for(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
     accounts.lines = EmailDispatcher(
         recorded.context(),
         accounts.find,
@@ -62,7 +62,7 @@ def lines_to(accounts: Accounts, recorded: RecordedContext) -> EmailDispatcher:
 
 async def test_accounts_without_mail_are_forgotten_and_read_again() -> None:
     recorded, accounts = RecordedContext(idle_s=0.01), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     for account in range(3):
         await lines.dispatch([loaded(email=claimed(assigned_to=account))])
     await until(lambda: len(recorded.settled) == 3)
@@ -79,7 +79,7 @@ async def test_accounts_without_mail_are_forgotten_and_read_again() -> None:
 
 async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
     recorded, server = RecordedContext(), ScriptedServer()
-    lines = lines_to(Accounts(server), recorded)
+    lines = dispatcher_for(Accounts(server), recorded)
     server.gate.clear()
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(3)])
 
@@ -94,7 +94,7 @@ async def test_no_line_with_mail_or_a_connection_is_forgotten() -> None:
 async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -> None:
     """It is claimed again and again while the server hangs."""
     recorded, server = RecordedContext(), ScriptedServer(opens=[AWAY])
-    lines = lines_to(Accounts(server), recorded)
+    lines = dispatcher_for(Accounts(server), recorded)
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])
     await until(lambda: recorded.failures == ["connection refused"])
     server.gate.clear()  # now it says nothing at all
@@ -109,7 +109,7 @@ async def test_mail_for_a_server_that_failed_last_keeps_no_other_from_coming() -
 
 async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_mail() -> None:
     recorded, server = RecordedContext(), ScriptedServer(hangs=9)
-    lines = lines_to(Accounts(server), recorded)
+    lines = dispatcher_for(Accounts(server), recorded)
     await lines.dispatch([loaded(email=claimed(assigned_to=1)) for _ in range(50)])
     line = lines._by_account[1]
     await until(lambda: server.groups == [1])
@@ -126,7 +126,7 @@ async def test_a_greeting_does_not_end_the_doubt_about_a_server_that_answers_no_
 
 async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_together() -> None:
     recorded, server = RecordedContext(), ScriptedServer(hangs=9)
-    lines = lines_to(Accounts(server), recorded)
+    lines = dispatcher_for(Accounts(server), recorded)
     for account in range(4):
         mails = [loaded(email=claimed(assigned_to=account)) for _ in range(MAX_STALLED_EMAILS // 2)]
         await lines.dispatch(mails)
@@ -142,7 +142,7 @@ async def test_mail_that_waits_for_silent_servers_is_bounded_for_all_of_them_tog
 
 async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer(), wants_tags=True)
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
 
     await lines.dispatch([loaded(email=claimed(assigned_to=1))])
 
@@ -154,7 +154,7 @@ async def test_mail_never_goes_to_a_line_that_was_forgotten_meanwhile() -> None:
 @pytest.mark.deep
 async def test_emails_that_are_dispatched_together_have_one_sender_for_their_account() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     genuine = accounts.find
 
     async def find(account_id: int) -> SendAccount:
@@ -182,7 +182,7 @@ def paced(count: int, *, after: float) -> tuple[list[LoadedEmail], dict[UUID, fl
 
 async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     releasing = asyncio.create_task(lines.pacing.release_forever())
     late, when_late = paced(1, after=0.05)
     mails, when = paced(2, after=0.02)
@@ -202,7 +202,7 @@ async def test_mail_for_which_a_rate_is_kept_is_sent_when_its_time_has_come() ->
 
 async def test_mail_that_waits_for_its_time_goes_back_when_the_worker_stops() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     mails, when = paced(3, after=60.0)
     await lines.dispatch(mails, send_at=when, claimed_at=0.0)
 
@@ -215,7 +215,7 @@ async def test_mail_that_waits_for_its_time_goes_back_when_the_worker_stops() ->
 
 async def test_mail_that_waits_for_its_time_is_dropped_when_the_worker_is_lost() -> None:
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     mails, when = paced(3, after=60.0)
     await lines.dispatch(mails, send_at=when, claimed_at=0.0)
 
@@ -228,7 +228,7 @@ async def test_mail_that_waits_for_its_time_is_dropped_when_the_worker_is_lost()
 async def test_a_claim_whose_answer_was_slow_delays_no_mail() -> None:
     """The clocks are compared by the fastest of the last answers."""
     recorded, accounts = RecordedContext(), Accounts(ScriptedServer())
-    lines = lines_to(accounts, recorded)
+    lines = dispatcher_for(accounts, recorded)
     releasing = asyncio.create_task(lines.pacing.release_forever())
     now = asyncio.get_running_loop().time() - 1000  # the database's clock
     fast, when_fast = paced(1, after=now + 0.02)

@@ -84,7 +84,7 @@ async def test_a_connection_that_hangs_keeps_no_mail_from_others(idle_s: float) 
         assert recorded.failures == ["answered"]
 
 
-async def test_who_is_silent_for_a_moment_is_given_few_more_places_and_keeps_what_waits() -> None:
+async def test_a_brief_silence_limits_slots_and_keeps_the_queue() -> None:
     recorded, server = RecordedContext(), ScriptedServer()
     async with sender_to(server, recorded) as line:
         await goes_silent(line, recorded, server, mails=60)

@@ -44,7 +44,7 @@ def test_an_answer_that_stops_the_account_does_so_whomever_it_concerns() -> None
 
 
 @pytest.mark.parametrize("attempts", [1, 50])
-def test_an_unrecognized_refusal_follows_the_ladder_to_its_end(attempts: int) -> None:
+def test_an_unrecognized_refusal_follows_the_schedule_to_its_end(attempts: int) -> None:
     done = judged(no(Fault.UNRECOGNIZED, code="550"), number=attempts)
 
     assert (done.ending, done.log, done.hard) == (Ending.RETRY, LogStatus.DEFERRED, False)

@@ -20,7 +20,7 @@ NO_STAGE_OF_ITS_OWN = (Stage.MAIL, Stage.RCPT, Stage.DATA, Stage.DOT)
 
 # Kind and stage to (ending, log, wait).
 EARLY = (Ending.DEFER, None, None)
-AGAIN = (Ending.RETRY, LogStatus.DEFERRED, None)  # the ladder says when
+AGAIN = (Ending.RETRY, LogStatus.DEFERRED, None)  # the schedule says when
 TABLE = {
     (Fault.TRANSIENT, Stage.CONNECT): EARLY,
     (Fault.ACCOUNT, Stage.CONNECT): EARLY,

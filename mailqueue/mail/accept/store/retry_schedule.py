@@ -8,7 +8,7 @@ from mailqueue.db.fetch import Conn, many, maybe, run
 
 
 @dataclass(frozen=True, slots=True)
-class LadderRow:
+class RetryScheduleRow:
     """A stored retry schedule."""
 
     category: str
@@ -21,10 +21,10 @@ class LadderRow:
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_ladders_project", {"project": project}, UUID)
+    return await maybe(conn, "find_project_of_retries", {"project": project}, UUID)
 
 
-async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
+async def set_retry_schedule(conn: Conn, project_id: UUID, *, row: RetryScheduleRow) -> None:
     """Insert or replace a schedule."""
     asked = {
         "project_id": project_id,
@@ -35,14 +35,14 @@ async def set_ladder(conn: Conn, project_id: UUID, *, row: LadderRow) -> None:
         "soft_retries": row.soft_retries,
         "on_exhausted": row.on_exhausted,
     }
-    await run(conn, "set_ladder", asked)
+    await run(conn, "set_retry_schedule", asked)
 
 
-async def drop_ladder(conn: Conn, project_id: UUID, *, category: str) -> None:
+async def drop_retry_schedule(conn: Conn, project_id: UUID, *, category: str) -> None:
     """Delete a schedule, if there is one."""
-    await run(conn, "drop_ladder", {"project_id": project_id, "category": category})
+    await run(conn, "drop_retry_schedule", {"project_id": project_id, "category": category})
 
 
-async def list_ladders(conn: Conn, project_id: UUID) -> list[LadderRow]:
+async def list_retry_schedules(conn: Conn, project_id: UUID) -> list[RetryScheduleRow]:
     """Return a project's schedules."""
-    return await many(conn, "list_ladders", {"project_id": project_id}, LadderRow)
+    return await many(conn, "list_retry_schedules", {"project_id": project_id}, RetryScheduleRow)

@@ -169,7 +169,7 @@ async def take(
 async def claim(
     conn: Conn, worker: int, *, limit: int, lease: timedelta, avoid: Sequence[int] = ()
 ) -> list[ClaimedEmail]:
-    """Claim due emails as `take` does, without reading what they say.
+    """Claim due emails as `take` does, without their contents.
 
     Raises:
         LeaseLost: this worker was declared lost, or has left.
