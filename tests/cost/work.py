@@ -7,6 +7,7 @@ its own, with few units and with more: what it costs to begin is no part of the 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from email.policy import SMTP
 from functools import partial
@@ -21,7 +22,10 @@ from bench.webhooks import Endpoint
 from mailqueue.core.queues import queue_named
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.mail.send.store.outcomes import settle_and_mark
+from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.maintenance.model import Task
 from mailqueue.maintenance.tasks import open_context
+from mailqueue.maintenance.tasks import run as run_tasks
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.archive import ArchiveSettings
@@ -38,6 +42,7 @@ from tests.cost.case import (
     address_of,
     claim_batch,
     claimed,
+    crowded,
     mails_left,
     nothing,
     queued,
@@ -207,15 +212,24 @@ async def record(setup: CaseSetup, units: int) -> None:
 
 
 async def erase(setup: CaseSetup, units: int) -> None:
+    async with opened_by_operator(setup) as opened:
+        for number in range(units):
+            await erased(opened, address_of(number))
+
+
+async def maintain(setup: CaseSetup, units: int) -> None:
+    async with opened_by_operator(setup) as opened:
+        for _ in range(units):
+            done = await run_tasks(opened, list(Task), tell=lambda _: None)
+            assert not any(each.is_busy or each.is_stopped for each in done)
+
+
+def opened_by_operator(setup: CaseSetup) -> AbstractAsyncContextManager[MaintenanceContext]:
     stores = ArchiveStores(
         ArchiveSettings((setup.data / "archive").as_uri(), None),
         AttachmentSettings(places=((setup.data / "files").as_uri(),), over_bytes=100),
     )
-    async with open_context(
-        setup.database, stores, operator="cost", advance=lambda _: None
-    ) as opened:
-        for number in range(units):
-            await erased(opened, address_of(number))
+    return open_context(setup.database, stores, operator="cost", advance=lambda _: None)
 
 
 async def send_direct(setup: CaseSetup, units: int) -> None:
@@ -233,12 +247,14 @@ CASES: Sequence[Case] = (
     Case("accept: POST /v1/send", post, nothing),
     Case("accept: SMTP", submit, nothing),
     Case("claim: 100 mails", claim, queued, units=6),
+    Case("claim: 100 mails of a project with 2,000 accounts", claim, crowded, units=6),
     Case("mark: 100 mails", mark, claimed, units=6),
     Case("settle: 100 mails", settle, claimed, units=6),
     Case("send worker: INSERT, claim, mark, settle", send, nothing, warm=16),
     Case("webhook worker: event, claim, settle", deliver, nothing),
     Case("inbound worker: receive, claim, settle", record, mails_left),
     Case("erasure: a person with one mail", erase, mails_left, units=3),
+    Case("maintenance: every task", maintain, mails_left, units=3),
     Case("direct: mail with a server of its own", send_direct, nothing),
 )
 

@@ -1,10 +1,12 @@
 -- Lanes and limits follow projects and sender accounts by themselves; producers only look them up.
 
 -- Idempotent: lanes of a project for each priority and route, with their candidate accounts in order.
--- The trap serves only projects that have no other account; it is never a fallback.
+-- The trap serves only projects that have no other account; it is never a fallback. Accounts find their limits by
+-- index, whatever statistics say: a project with hundreds of new ones would read all limits for each.
 CREATE OR REPLACE FUNCTION mailqueue.make_lanes(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
     v_project_limit integer;
@@ -41,6 +43,9 @@ BEGIN
                                             JOIN mailqueue.limits AS m ON m.sender_account_id = c.id ORDER BY c.place),
                    x.id
               FROM mailqueue.routing_rules AS x WHERE x.project_id = p_project) AS r
+     WHERE NOT EXISTS (SELECT FROM mailqueue.lanes AS k  -- a conflict costs a write even where nothing changes
+                        WHERE k.project_id = p_project AND k.priority = p AND k.route = r.route
+                          AND k.account_limits = coalesce(r.accounts, '{}'))
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
     -- What a rule that is gone has left takes the accounts of mail without a rule.
