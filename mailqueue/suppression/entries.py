@@ -118,6 +118,16 @@ async def check(
     )
 
 
+async def stopping_categories(conn: Conn, project: str, category: str) -> tuple[str, ...]:
+    """Return the categories whose suppressions stop mail of a category.
+
+    Raises:
+        NotFound: there is no such project.
+    """
+    project_id = await project_of(conn, project)
+    return tuple(await store.stopping_categories(conn, project_id, category))
+
+
 async def remove(
     conn: Conn,
     project: str,

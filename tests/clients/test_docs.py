@@ -10,7 +10,10 @@ import resend
 from django.conf import settings
 from django.test import override_settings
 
+from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.table import SHAPES
 from tests.clients.node import run_text
+from tests.clients.requested import page_of, shown_on, table_of
 from tests.clients.serving import Served
 from tests.docs.reading import Block, blocks
 
@@ -90,3 +93,9 @@ def test_every_page_is_listed() -> None:
 
     for page in folder.glob("*.md"):
         assert page.name == "index.md" or f"({page.name})" in index, page.name
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_each_page_lists_the_requests_that_are_answered(shape: CompatApi) -> None:
+    """After a change: python -m tests.clients.requested --write."""
+    assert shown_on(page_of(shape).read_text("utf-8")) == table_of(shape)

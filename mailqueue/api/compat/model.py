@@ -54,6 +54,23 @@ def sending_endpoint(
     )
 
 
+def suppression_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that lists or changes suppressions; repeating a request changes nothing
+    more.
+    """
+    return Endpoint(
+        method,
+        path,
+        Scope.SUPPRESSION_MANAGE,
+        summary,
+        handler,
+        once=Once.NEVER,
+        test_keys=ForTestKeys.READ if method == "GET" else ForTestKeys.REFUSED,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CompatApi:
     """A compatible API.

@@ -1,16 +1,25 @@
-"""Parse the JSON bodies of compatible APIs."""
+"""Parse the JSON bodies and the queries of compatible APIs."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
+from pydantic import BaseModel, ValidationError
 
 from mailqueue.api.compat.drain import drained_body
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import is_heavy
 from mailqueue.api.http.requests.large_bodies import in_turn
-from mailqueue.api.http.responses import BadJson
+from mailqueue.api.http.responses import BadJson, invalid_request
 from mailqueue.api.http.validation import count_values
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.storable_text import unstorable
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class BadParameter(InvalidField):
+    """A parameter of the query is invalid; it is named as the client wrote it."""
 
 
 async def document_of(
@@ -46,3 +55,28 @@ def parsed_json(body: bytes) -> Any:
         return orjson.loads(body or b"{}")
     except orjson.JSONDecodeError as exc:
         raise BadJson(f"the body is not JSON: {exc.msg}") from None
+
+
+def query_of(call: RequestContext, model: type[Model]) -> Model:
+    """Return the query; names of parameters may be in any case, as the providers' clients differ.
+
+    Raises:
+        BadParameter: a parameter is invalid, unknown or repeated.
+    """
+    given: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for name, text in call.request.query_params.multi_items():
+        if name.lower() in given:
+            raise BadParameter(name[:100], "may be given once")
+        fault = unstorable(name.replace("\0", "?")[:100], [name, text])
+        if fault is not None:
+            raise BadParameter(fault.field, fault.why)
+        given[name.lower()] = text
+        names[name.lower()] = name
+    try:
+        return model.model_validate(given)
+    except ValidationError as exc:
+        wrong = invalid_request(exc)
+        if not isinstance(wrong, InvalidField):
+            raise wrong from None
+        raise BadParameter(names.get(wrong.field, wrong.field)[:100], wrong.why) from None

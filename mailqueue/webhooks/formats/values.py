@@ -96,20 +96,28 @@ def reason_of(event: FormattedEvent) -> str:
 
 def reply_code_of(event: FormattedEvent) -> int | None:
     """Return the SMTP reply code of a bounce or a delay; None where there is none."""
-    for name in ("code", "reason"):
-        found = _CODE.search(str(event.data.get(name) or "")[:200])
-        if found:
-            return int(found[1])
-    return None
+    texts = (str(event.data.get(name) or "") for name in ("code", "reason"))
+    return next((code for text in texts if (code := reply_code_in(text))), None)
+
+
+def reply_code_in(text: str) -> int | None:
+    """Return the SMTP reply code at the beginning of a server's reply; None where there is none."""
+    found = _CODE.search(text[:200])
+    return int(found[1]) if found else None
 
 
 def status_of(event: FormattedEvent) -> str | None:
     """Return the enhanced status code of a bounce or a delay; None where there is none."""
-    for name in ("code", "reason"):
-        found = _ENHANCED.search(str(event.data.get(name) or "")[:200])
-        if found:
-            return found[1]
-    return None
+    texts = (str(event.data.get(name) or "") for name in ("code", "reason"))
+    return next((code for text in texts if (code := enhanced_code_in(text))), None)
+
+
+def enhanced_code_in(text: str) -> str | None:
+    """Return the enhanced status code at the beginning of a server's reply; None where there is
+    none.
+    """
+    found = _ENHANCED.search(text[:200])
+    return found[1] if found else None
 
 
 def stamp(at: datetime) -> str:

@@ -81,6 +81,8 @@ MAILGUN = {
     "o:deliverytime": "Thu, 01 Jan 2026 00:00:00 +0000",
     "recipient-variables": '{"ann@example.com": {"name": "Ann"}}',
 }
+ENTRIES = {"Suppressions": [{"EmailAddress": "ann@example.com"}]}
+EMAILS = {"emails": ["ann@example.com"]}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -91,6 +93,20 @@ BODIES: dict[str, Any] = {
     "POST /email/batchWithTemplates": {"Messages": [TEMPLATE]},
     "POST /v3/mail/send": SENDGRID,
     "POST /v3/{domain}/messages": MAILGUN,
+    "POST /suppressions": {"email": "ann@example.com"},
+    "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
+    "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
+    "POST /message-streams/{stream}/suppressions": ENTRIES,
+    "POST /message-streams/{stream}/suppressions/delete": ENTRIES,
+    "DELETE /v3/suppression/bounces": EMAILS,
+    "DELETE /v3/suppression/spam_reports": EMAILS,
+    "DELETE /v3/suppression/blocks": EMAILS,
+    "DELETE /v3/suppression/invalid_emails": EMAILS,
+    "POST /v3/asm/suppressions/global": {"recipient_emails": ["ann@example.com"]},
+    "POST /v3/asm/groups/{group_id}/suppressions": {"recipient_emails": ["ann@example.com"]},
+    "POST /v3/{domain}/bounces": {"address": "a@example.com", "code": "550", "error": "no"},
+    "POST /v3/{domain}/complaints": {"address": "a@example.com"},
+    "POST /v3/{domain}/unsubscribes": {"address": "a@example.com", "tag": "*"},
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
@@ -165,7 +181,7 @@ async def asked(http: httpx2.AsyncClient, one: CompatEndpoint, strings: Sequence
 
 def test_each_endpoint_that_takes_a_body_has_one_here() -> None:
     writing = {one.name for one in ALL if one.endpoint.method in ("POST", "PUT", "PATCH")}
-    assert set(BODIES) == writing - WITHOUT_BODY
+    assert writing - WITHOUT_BODY <= set(BODIES) <= {one.name for one in ALL}
 
 
 @pytest.mark.parametrize("one", WITH_PLACES, ids=lambda one: one.name)

@@ -23,11 +23,12 @@ from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.comparing import exported
-from tests.api.support.tenancy import MAIL, MARK, furnished
+from tests.api.support.tenancy import ADDRESS, MAIL, MARK, furnished
 from tests.api.support.wired import MASTER
 from tests.queue.steps import claim, settle
 
 PROJECT = "both"
+SUPPRESSED = f"no-{ADDRESS}"
 OF_KEYS = [each for each in ENDPOINTS if not each.superadmin]
 OF_SHAPES = [(shape.name, each) for shape in SHAPES for each in shape.endpoints]
 # Counts of requests, and when a key was last used: no business of a mode's.
@@ -159,6 +160,8 @@ async def _emails(http: httpx2.AsyncClient, database: DatabaseSettings, key: str
 def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     """Yield the path with ids of live rows in place of its variables, for mail in every state."""
     given = {**modes.variables, "pid": PROJECT, "domain": "example.com", "attachment_id": "0"}
+    given |= {"stream": "outbound", "address": SUPPRESSED, "email": SUPPRESSED, "group_id": "7"}
+    given |= {"suppression": SUPPRESSED}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}
     if not any(name in endpoint.path for name in names):

@@ -48,6 +48,10 @@ class DomainNotFound(InputError):
     """The project does not send from the domain in the path."""
 
 
+class AddressNotFound(InputError):
+    """The address is not in the list."""
+
+
 class MissingParameter(InvalidField):
     """A parameter is missing."""
 
@@ -91,7 +95,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
             return description_of(exc.fault)
         case InvalidField():
             return HTTPStatus.BAD_REQUEST, field_description(exc)
-        case DomainNotFound():
+        case DomainNotFound() | AddressNotFound():
             return HTTPStatus.NOT_FOUND, str(exc)
         case Unauthorized():
             return HTTPStatus.UNAUTHORIZED, "Forbidden"

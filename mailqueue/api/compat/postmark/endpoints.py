@@ -36,6 +36,7 @@ from mailqueue.api.compat.postmark.reading import (
     messages_of,
     sent_at,
 )
+from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.http.context import RequestContext
@@ -187,6 +188,7 @@ POSTMARK = CompatApi(
             sending_many(TemplatedMessage),
         ),
         *MESSAGE_ENDPOINTS,
+        *SUPPRESSION_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.model import CompatError, headers_of
 from mailqueue.api.compat.option_fields import names_in
 from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress, NotForSending
+from mailqueue.api.compat.reading import BadParameter
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
     Forbidden,
@@ -168,6 +169,8 @@ def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
     match exc:
         case NoFormat():
             return ErrorCode.INCOMPATIBLE_JSON, exc.why
+        case BadParameter():
+            return ErrorCode.INVALID_EMAIL, f"'{exc.field}': {exc.why}."
         case NotAnAddress():
             return ErrorCode.INVALID_EMAIL, exc.why
         case NotForSending():

@@ -30,6 +30,7 @@ from mailqueue.api.compat.resend.faults import (
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
+from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
@@ -151,9 +152,10 @@ RESEND = CompatApi(
         sending_endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
         *EMAIL_ENDPOINTS,
         *FILE_ENDPOINTS,
+        *SUPPRESSION_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/emails",),
+    roots=("/emails", "/suppressions"),
     rates=rates,
 )

@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any
 
 from pydantic import ValidationError
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,6 +23,7 @@ from mailqueue.api.compat.sendgrid.faults import (
 )
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
+from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import check_type, headers_by_name
@@ -38,7 +38,7 @@ MAX_KEY_CHARACTERS = 200
 
 async def send(call: RequestContext) -> Response:
     """Accept a mail for each personalization, all or none; in sandbox mode only validate them."""
-    _refuse_subuser(call.request)
+    refuse_subuser(call.request)
     check_type(call.request)
     document = await document_of(call, max_bytes=BODY_BYTES)
     mail = await call.in_turn(lambda: _checked(document, call.values))
@@ -78,11 +78,6 @@ def _empty(status: HTTPStatus, sent: Sent | None = None) -> Response:
     return json_bytes_answer(b"", status=status, headers=headers, content_type="text/plain")
 
 
-def _refuse_subuser(request: Request) -> None:
-    if b"on-behalf-of" in headers_by_name(request):
-        raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: subusers are not supported")
-
-
 def _idempotency_key(call: RequestContext) -> str | None:
     key = call.idempotency_key
     if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
@@ -113,10 +108,13 @@ def is_sendgrids(request: Request) -> bool:
 
 SENDGRID = CompatApi(
     name="sendgrid",
-    endpoints=(sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),),
+    endpoints=(
+        sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),
+        *SUPPRESSION_ENDPOINTS,
+    ),
     credential_of=key_of,
     refused=refused,
-    roots=("/v3/mail",),
+    roots=("/v3/mail", "/v3/suppression", "/v3/asm"),
     is_known_by_head=is_sendgrids,
     rates=rates,
 )

@@ -1,0 +1,1 @@
+"""Suppressed addresses as compatible APIs list, add and remove them."""

@@ -1,0 +1,117 @@
+"""List, find, add and remove suppressed addresses, by the rules of /v1/suppressions."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from mailqueue.api.compat.suppressed import store
+from mailqueue.api.compat.suppressed.model import (
+    AddressFilter,
+    SuppressedAddress,
+    SuppressedList,
+)
+from mailqueue.api.http.context import RequestContext
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.json.writing import write_json
+from mailqueue.suppression import entries
+from mailqueue.suppression.acceptable import address_of
+from mailqueue.suppression.model import NewSuppression
+
+MAX_ID = 2**63 - 1
+_PAGE_ROWS = 500
+
+
+async def list_addresses(
+    call: RequestContext, wanted: SuppressedList, chosen: AddressFilter
+) -> list[SuppressedAddress]:
+    """Return a page of a list, newest first; none for a filter that is not an address."""
+    try:
+        spellings = None if chosen.email is None else address_of(chosen.email).spellings
+    except InvalidField:
+        return []
+    async with call.connection() as conn:
+        return await store.list_page(
+            conn, call.caller.project_id, wanted, chosen, spellings=spellings
+        )
+
+
+async def list_newer(
+    call: RequestContext, wanted: SuppressedList, chosen: AddressFilter, *, newer_than: int
+) -> list[SuppressedAddress]:
+    """Return the next newer page after an id, newest first."""
+    async with call.connection() as conn:
+        ids = await store.list_newer_ids(
+            conn,
+            call.caller.project_id,
+            wanted,
+            newer_than=newer_than,
+            prefix=chosen.prefix,
+            limit=chosen.limit,
+        )
+    return await list_addresses(call, wanted, replace(chosen, ids=ids))
+
+
+async def stream_addresses(
+    call: RequestContext,
+    wanted: SuppressedList,
+    chosen: AddressFilter,
+    shown: Callable[[SuppressedAddress], Any],
+    *,
+    field: str | None = None,
+) -> StreamingResponse:
+    """Return all addresses of a list as a JSON array, page by page, newest first; with `field`, as
+    an object that has the array.
+    """
+    first = await list_addresses(call, wanted, replace(chosen, limit=_PAGE_ROWS))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        page, separator = first, b""
+        yield b"[" if field is None else b'{"%b":[' % field.encode()
+        while page:
+            yield separator + b",".join(write_json(shown(one)) for one in page)
+            separator = b","
+            if len(page) < _PAGE_ROWS:
+                break
+            more = replace(chosen, limit=_PAGE_ROWS, older_than=page[-1].id)
+            page = await list_addresses(call, wanted, more)
+        yield b"]" if field is None else b"]}"
+
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return StreamingResponse(pieces(), media_type="application/json", headers=headers)
+
+
+async def find_address(
+    call: RequestContext, wanted: SuppressedList, email: str
+) -> SuppressedAddress | None:
+    """Return an address of a list; None if it is not there."""
+    found = await list_addresses(call, wanted, AddressFilter(email=email, limit=1))
+    return found[0] if found else None
+
+
+async def add_addresses(call: RequestContext, new: Sequence[NewSuppression]) -> list[str]:
+    """Suppress addresses; return them in canonical form, in order.
+
+    An address that is suppressed in the category already keeps its first reason.
+
+    Raises:
+        InvalidField: there is none, or more than 1,000.
+    """
+    async with call.connection() as conn:
+        added = await entries.add(conn, call.caller.project, entries=new, by=call.by)
+    return [one.email for one in added]
+
+
+async def remove_address(call: RequestContext, one: SuppressedAddress, *, provider: str) -> None:
+    """End the suppressions of an address in a list; `provider` is the API that was asked."""
+    async with call.connection() as conn:
+        for category in one.categories:
+            await entries.remove(
+                conn,
+                call.caller.project,
+                email=one.address,
+                category=category,
+                why=f"asked by the API of {provider}",
+                by=call.by,
+            )
