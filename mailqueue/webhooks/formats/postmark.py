@@ -40,8 +40,7 @@ SERVER_ID = 1
 _LOGIN = re.compile(r"[\x21-\x39\x3b-\x7e]{1,100}:[\x21-\x7e]{1,200}")
 _USER = "mailqueue"
 _NO_CLIENT = {"Name": "", "Company": "", "Family": ""}
-# Type, TypeCode, Name and Description, as in Postmark's list of bounce types.
-_BOUNCES: Mapping[EventType, tuple[str, int, str, str]] = {
+BOUNCES: Mapping[EventType, tuple[str, int, str, str]] = {
     EventType.HARD_BOUNCE: (
         "HardBounce",
         1,
@@ -67,10 +66,11 @@ _BOUNCES: Mapping[EventType, tuple[str, int, str, str]] = {
         "The subscriber explicitly marked this message as spam.",
     ),
 }
+"""Type, TypeCode, Name and Description, as in Postmark's list of bounce types."""
 
 
 def _bounce(event: FormattedEvent) -> dict[str, Any]:
-    kind, code, name, description = _BOUNCES[event.type]
+    kind, code, name, description = BOUNCES[event.type]
     is_inactive = event.type in (EventType.HARD_BOUNCE, EventType.COMPLAINT)
     return {
         "RecordType": "SpamComplaint" if event.type is EventType.COMPLAINT else "Bounce",

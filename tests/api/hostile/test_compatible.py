@@ -110,7 +110,7 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
-WITHOUT_BODY = {"POST /emails/{email_id}/cancel"}
+WITHOUT_BODY = {"POST /emails/{email_id}/cancel", "PUT /bounces/{bounce_id}/activate"}
 
 
 @dataclass(frozen=True, slots=True)

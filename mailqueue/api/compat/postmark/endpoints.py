@@ -16,6 +16,7 @@ from mailqueue.api.compat.accepting import (
 )
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
+from mailqueue.api.compat.postmark.bounces import BOUNCE_ENDPOINTS
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
     ErrorCode,
@@ -189,6 +190,7 @@ POSTMARK = CompatApi(
         ),
         *MESSAGE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
+        *BOUNCE_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -82,6 +82,7 @@ class ErrorCode(IntEnum):
     FORBIDDEN_FILE = 411
     RATE_LIMIT = 429
     INTERNAL = 500
+    NO_BOUNCE = 407
     NO_MESSAGE = 701
     NO_TEMPLATE = 1101
     NO_STREAM = 1235
@@ -90,6 +91,14 @@ class ErrorCode(IntEnum):
 
 class MissingToken(Unauthorized):
     """The request has no token."""
+
+
+class NoBounce(InputError):
+    """There is no such bounce."""
+
+
+class NotActivated(InputError):
+    """The bounce cannot be activated, such as a complaint."""
 
 
 class NotJson(InputError):
@@ -135,6 +144,11 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case InvalidField():
             code, message = field_description(exc)
             return UNPROCESSABLE, code, message
+        case NoBounce():
+            return UNPROCESSABLE, ErrorCode.NO_BOUNCE, "This bounce was not found."
+        case NotActivated():
+            why = "This bounce cannot be activated: its recipient complained."
+            return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, why
         case NotFound():
             return UNPROCESSABLE, ErrorCode.NO_MESSAGE, "This message was not found."
         case LimitReached():

@@ -1,0 +1,91 @@
+"""SQL of bounces and complaints for Postmark's API."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mailqueue.api.compat.suppressed.model import SuppressedList
+from mailqueue.db.fetch import Conn, many, value
+
+
+@dataclass(frozen=True, slots=True)
+class BounceRow:
+    """A bounce or complaint, with what is stored of its mail; `type` is that of the event."""
+
+    id: UUID
+    occurred_at: datetime
+    type: str
+    email_id: UUID
+    recipient_email: str | None
+    code: str | None
+    detail: str | None
+    subject: str | None
+    from_email: str | None
+    category: str | None
+    tags: list[str] | None
+    is_inactive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BounceFilter:
+    """Filters of bounces; a bounce is listed if all given filters match."""
+
+    types: Sequence[str]
+    email_id: UUID | None = None
+    address: str | None = None  # part of the address
+    since: datetime | None = None
+    until: datetime | None = None  # inclusive
+
+    def params(self) -> dict[str, Any]:
+        """Return the filters as SQL parameters."""
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        return named | {"types": list(self.types)}
+
+
+class BounceCount(NamedTuple):
+    """The number of bounces of one type."""
+
+    type: str
+    events: int
+
+
+async def list_bounces(
+    conn: Conn,
+    project_id: UUID,
+    chosen: BounceFilter,
+    *,
+    inactive: SuppressedList,
+    limit: int,
+    offset: int = 0,
+    number: int | None = None,
+) -> list[BounceRow]:
+    """Return bounces, newest first, or the one of a number; `inactive` are the reasons for which
+    the address of one is inactive.
+    """
+    asked = {
+        **chosen.params(),
+        "project_id": project_id,
+        "reasons": [reason.value for reason in inactive.reasons],
+        "number": number,
+        "limit": limit,
+        "offset": offset,
+    }
+    return await many(conn, "list_bounces", asked, BounceRow)
+
+
+async def count_bounces(conn: Conn, project_id: UUID, chosen: BounceFilter) -> dict[str, int]:
+    """Return the number of bounces of each type."""
+    asked = {**chosen.params(), "project_id": project_id}
+    return {one.type: one.events for one in await many(conn, "count_bounces", asked, BounceCount)}
+
+
+async def count_suppressed(conn: Conn, project_id: UUID, wanted: SuppressedList) -> int:
+    """Return the number of addresses of a list."""
+    asked = {
+        "project_id": project_id,
+        "reasons": [reason.value for reason in wanted.reasons],
+        "categories": list(wanted.categories or ()),
+    }
+    return await value(conn, "count_suppressed", asked, int)
