@@ -111,11 +111,10 @@ def _visit(event: FormattedEvent) -> dict[str, Any]:
     }
 
 
-def _open(event: FormattedEvent) -> dict[str, Any]:
-    return {"RecordType": "Open", **_visit(event)}
-
-
-def _click(event: FormattedEvent) -> dict[str, Any]:
+def visit_of(event: FormattedEvent) -> dict[str, Any]:
+    """Return an open or a click."""
+    if event.type is EventType.OPENED:
+        return {"RecordType": "Open", **_visit(event)}
     link = event.data.get("url")
     return {
         "RecordType": "Click",
@@ -143,8 +142,8 @@ _WRITERS: Mapping[EventType, Callable[[FormattedEvent], dict[str, Any]]] = {
     EventType.SOFT_BOUNCE: _bounce,
     EventType.HARD_BOUNCE: _bounce,
     EventType.COMPLAINT: _bounce,
-    EventType.OPENED: _open,
-    EventType.CLICKED: _click,
+    EventType.OPENED: visit_of,
+    EventType.CLICKED: visit_of,
     EventType.UNSUBSCRIBED: _subscription,
     EventType.RESUBSCRIBED: _subscription,
 }

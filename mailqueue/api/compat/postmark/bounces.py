@@ -45,8 +45,8 @@ _BOUNCED = SuppressedList(BOUNCED, (ALL_EMAIL,))
 class BounceQuery(RequestModel):
     """The query of GET /bounces."""
 
-    count: int = Field(ge=0, le=MAX_LISTED)
-    offset: int = Field(ge=0, le=MAX_REACHED)
+    count: int = Field(default=MAX_LISTED, ge=0, le=MAX_LISTED)
+    offset: int = Field(default=0, ge=0, le=MAX_REACHED)
     type: Literal["HardBounce", "SoftBounce", "SpamComplaint"] | None = None
     emailfilter: StorableText | None = None
     messageid: UUID | None = None

@@ -37,6 +37,7 @@ from mailqueue.api.compat.postmark.reading import (
     messages_of,
     sent_at,
 )
+from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.reading import document_of
@@ -191,6 +192,7 @@ POSTMARK = CompatApi(
         *MESSAGE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *BOUNCE_ENDPOINTS,
+        *SEARCH_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -1,6 +1,6 @@
 """Postmark's API: accepted messages, and the server."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -41,14 +41,13 @@ async def details(call: RequestContext) -> Response:
             conn, [email_id], project_id=call.caller.project_id
         )
     said = await content_of(call, email_id)
-    custom = email.custom_data if isinstance(email.custom_data, dict) else {}
     boxes = [(one.kind, one.address, one.name) for one in recipients]
     boxes = boxes or [("to", email.recipient_email, email.recipient_name)]
     return json_answer(
         {
             "MessageID": email.id,
             "MessageStream": STREAMS.get(email.category, email.category),
-            **{name: _kind(boxes, name.lower()) for name in ("To", "Cc", "Bcc")},
+            **mailboxes_by_kind(boxes),
             "Recipients": [address for _, address, _ in boxes],
             "From": said.sender,
             "Subject": said.subject,
@@ -56,14 +55,10 @@ async def details(call: RequestContext) -> Response:
             "HtmlBody": said.html,
             "Body": await _source(call),
             "Tag": email.tags[0] if email.tags else "",
-            "Metadata": custom.get(METADATA, {}),
+            "Metadata": metadata_of(email.custom_data),
             "Attachments": [one["name"] for one in said.files],
             "ReceivedAt": email.created_at,
-            "Status": "Sent"
-            if email.status == "sent"
-            else "Queued"
-            if email.finished_at is None
-            else "Processed",
+            "Status": status_of(email.status, is_finished=email.finished_at is not None),
             "Sandboxed": call.caller.is_test,
             "MessageEvents": [_event(email, one) for one in email.events if one.type in _EVENTS],
         }
@@ -86,8 +81,26 @@ async def _source(call: RequestContext) -> str:
     return letter.message.decode("utf-8", "replace")
 
 
-def _kind(boxes: Iterable[tuple[str, str, str | None]], kind: str) -> list[dict[str, Any]]:
-    return [{"Email": address, "Name": name} for each, address, name in boxes if each == kind]
+def mailboxes_by_kind(
+    boxes: Sequence[tuple[str, str, str | None]],
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the recipients of each kind. Pure."""
+    return {
+        kind: [{"Email": at, "Name": name} for each, at, name in boxes if each == kind.lower()]
+        for kind in ("To", "Cc", "Bcc")
+    }
+
+
+def metadata_of(custom_data: object) -> Any:
+    """Return the metadata that a message was sent with. Pure."""
+    return custom_data.get(METADATA, {}) if isinstance(custom_data, dict) else {}
+
+
+def status_of(status: str, *, is_finished: bool) -> str:
+    """Return Postmark's word for the state of a mail. Pure."""
+    if status == "sent":
+        return "Sent"
+    return "Processed" if is_finished else "Queued"
 
 
 def _event(email: Email, event: Event) -> dict[str, Any]:

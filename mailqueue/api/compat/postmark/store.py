@@ -1,4 +1,4 @@
-"""SQL of bounces and complaints for Postmark's API."""
+"""SQL of bounces, messages, opens and clicks for Postmark's API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mailqueue.api.compat.suppressed.model import SuppressedList
 from mailqueue.db.fetch import Conn, many, value
+from mailqueue.mail.reads.model import EmailQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +90,64 @@ async def count_suppressed(conn: Conn, project_id: UUID, wanted: SuppressedList)
         "categories": list(wanted.categories or ()),
     }
     return await value(conn, "count_suppressed", asked, int)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A mail in a list."""
+
+    id: UUID
+    status: str
+    category: str
+    from_email: str | None
+    from_name: str | None
+    recipient_email: str
+    recipient_name: str | None
+    subject: str | None
+    tags: list[str] | None
+    custom_data: Any
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRow:
+    """An open or a click."""
+
+    id: UUID
+    occurred_at: datetime
+    recipient_email: str | None
+    data: dict[str, Any] | None
+
+
+async def list_messages(
+    conn: Conn, wanted: EmailQuery, *, count: int, offset: int
+) -> list[MessageRow]:
+    """Return mail after the first `offset` ones, newest first."""
+    asked = wanted.params() | {"limit": offset + count, "offset": offset}
+    return await many(conn, "list_messages", asked, MessageRow)
+
+
+async def count_messages(conn: Conn, wanted: EmailQuery, *, limit: int) -> int:
+    """Return the number of mails, at most `limit`."""
+    return await value(conn, "count_messages", wanted.params() | {"limit": limit}, int)
+
+
+async def list_visits(
+    conn: Conn, email_id: UUID, *, project_id: UUID, kind: str, limit: int, offset: int
+) -> list[VisitRow]:
+    """Return opens or clicks of a mail, newest first."""
+    asked = {
+        "email_id": email_id,
+        "project_id": project_id,
+        "type": kind,
+        "limit": limit,
+        "offset": offset,
+    }
+    return await many(conn, "list_visits", asked, VisitRow)
+
+
+async def count_visits(conn: Conn, email_id: UUID, *, project_id: UUID, kind: str) -> int:
+    """Return the number of opens or clicks of a mail."""
+    asked = {"email_id": email_id, "project_id": project_id, "type": kind}
+    return await value(conn, "count_visits", asked, int)

@@ -102,7 +102,7 @@ async def dump(call: RequestContext) -> Response:
 
 async def add(call: RequestContext) -> Response:
     """Suppress addresses for the mail of a stream."""
-    stream = _category(call)
+    stream = category_of_stream(call.path["stream"])
 
     async def added(email: str) -> dict[str, Any]:
         new = new_suppression(email, reason=SuppressionReason.MANUAL, category=stream)
@@ -146,13 +146,12 @@ async def _each(
     return json_answer({"Suppressions": outcomes})
 
 
-def _category(call: RequestContext) -> str:
-    """Return the category of the stream of the path.
+def category_of_stream(stream: str) -> str:
+    """Return the category of a stream. Pure.
 
     Raises:
         NoStream: it is no stream.
     """
-    stream = call.path["stream"]
     if stream == "outbound":
         return "transactional"
     category = STREAMS.get(stream) or stream
@@ -166,7 +165,7 @@ def _category(call: RequestContext) -> str:
 
 async def _categories(call: RequestContext) -> tuple[str, ...]:
     """Return the categories whose suppressions keep a stream from sending."""
-    category = _category(call)
+    category = category_of_stream(call.path["stream"])
     async with call.connection() as conn:
         return await entries.stopping_categories(conn, call.caller.project, category)
 

@@ -1,0 +1,41 @@
+-- Lists of mail, opens and clicks that skip rows, for compatible APIs.
+
+-- name: list_messages :many
+-- A part of a project's mail, the newest first.
+SELECT l.id, l.status, l.category, l.from_email, m.from_name, l.recipient_email, l.recipient_name, l.subject, l.tags,
+       m.custom_data, l.created_at, l.finished_at
+FROM (SELECT e.id, e.status, e.category, e.from_email, e.recipient_email, e.recipient_name, e.subject, e.tags,
+             e.created_at, e.finished_at
+      FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(sent_from)s, %(to)s, %(campaign)s,
+                                 %(category)s, %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s) AS e
+      OFFSET %(offset)s) AS l
+LEFT JOIN LATERAL (SELECT o.from_name, o.custom_data
+                   FROM mailqueue.emails AS o
+                   WHERE o.id = l.id
+                   ORDER BY o.finished_at DESC NULLS LAST
+                   LIMIT 1) AS m ON true
+ORDER BY l.id DESC;
+
+-- name: count_messages :value
+-- The number of a project's mails, up to a limit.
+SELECT count(*)
+FROM mailqueue.list_emails(%(project_id)s, %(status)s, %(tag)s, %(sent_from)s, %(to)s, %(campaign)s, %(category)s,
+                           %(batch)s, %(since)s, %(until)s, %(before)s, %(limit)s) AS e;
+
+-- name: list_visits :many
+-- Opens or clicks of one mail, newest first.
+SELECT v.id, v.occurred_at, v.recipient_email, v.data
+FROM mailqueue.email_events AS v
+WHERE v.email_id = %(email_id)s
+  AND v.project_id = %(project_id)s
+  AND v.type = %(type)s
+ORDER BY v.occurred_at DESC, v.id DESC
+LIMIT %(limit)s OFFSET %(offset)s;
+
+-- name: count_visits :value
+-- The number of opens or clicks of one mail.
+SELECT count(*)
+FROM mailqueue.email_events AS v
+WHERE v.email_id = %(email_id)s
+  AND v.project_id = %(project_id)s
+  AND v.type = %(type)s;
