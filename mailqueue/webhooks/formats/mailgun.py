@@ -62,6 +62,12 @@ _KEY = re.compile(r"[\x21-\x7e]{16,200}")
 
 
 def _write(event: FormattedEvent) -> bytes | None:
+    found = event_data_of(event)
+    return None if found is None else write_json(found)
+
+
+def event_data_of(event: FormattedEvent) -> dict[str, Any] | None:
+    """Return an event as Mailgun has it; None if another event says the same."""
     if is_of_bounced(event):
         return None
     domain = sender_of(event).rpartition("@")[2]
@@ -71,7 +77,7 @@ def _write(event: FormattedEvent) -> bytes | None:
         "from": sender_of(event),
         "subject": subject_of(event),
     }
-    found = {
+    return {
         "id": str(event.id),
         "event": TYPES[event.type],
         "timestamp": round(event.at.timestamp(), 3),
@@ -86,7 +92,6 @@ def _write(event: FormattedEvent) -> bytes | None:
         "flags": {"is-test-mode": False, "is-routed": False},
         **_more(event),
     }
-    return write_json(found)
 
 
 def _level(kind: EventType) -> str:

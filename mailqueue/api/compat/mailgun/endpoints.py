@@ -13,6 +13,7 @@ from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import domains
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.domains import check_domain
+from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
@@ -121,6 +122,7 @@ MAILGUN = CompatApi(
             domains.index,
             test_keys=ForTestKeys.READ,
         ),
+        *EVENT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
     ),
     credential_of=key_of,
