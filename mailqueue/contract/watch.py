@@ -27,6 +27,7 @@ class ChannelType(StrEnum):
     """Kind of a channel."""
 
     SLACK = "slack"
+    WHATSAPP = "whatsapp"
 
 
 class ChannelStatus(StrEnum):
@@ -34,6 +35,7 @@ class ChannelStatus(StrEnum):
 
     ACTIVE = "active"
     ERROR = "error"  # it has to be reconnected
+    OPTED_OUT = "opted_out"  # the person wants no messages
     DISCONNECTED = "disconnected"
 
 
@@ -121,8 +123,24 @@ class NotificationChannel(Value):
     """Channel or person in Slack."""
     workspace: str | None
     """Team in Slack, whose rate its channels share."""
+    phone_number: str | None
+    """Number of the person in WhatsApp."""
+    twilio_sid: str | None
+    """Account at Twilio."""
+    sender_number: str | None
+    """Number that messages are sent from."""
+    template_sid: str | None
+    """Content template for messages to a person who has not replied within 24 hours."""
+    consent_given_at: datetime | None
+    """Time at which the person consented to messages."""
+    consent_source: str | None
+    """Where the person consented; `reply`: by a message."""
+    consent_withdrawn_at: datetime | None
+    """Time at which the person opted out."""
+    window_until: datetime | None
+    """Until when free text may be sent after a reply."""
     last_error: str | None
-    """Why it is in error."""
+    """Why it is in error, or why the person is opted out."""
     created_at: datetime
     updated_at: datetime
 

@@ -31,14 +31,34 @@ class ChannelMessage:
     mails: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class ChannelAddress:
+    """Where a message goes.
+
+    `account`, `sender` and `template` are ids at the provider that some kinds of channels need.
+    With `is_open` the person has replied lately, so that free text may be sent. The provider
+    reports about the message to `callback`.
+    """
+
+    to: str
+    account: str = ""
+    sender: str = ""
+    template: str = ""
+    is_open: bool = False
+    callback: str | None = None
+
+
 class PostResult(StrEnum):
-    """What became of one attempt."""
+    """What became of one attempt, or of a message that a provider reports about."""
 
     DELIVERED = "delivered"  # the provider confirmed it
+    SENT = "sent"  # the provider took it, and confirms it later
     WAIT = "wait"  # not posted: the provider asks for a pause
     FAILED = "failed"  # not posted: the provider cannot now
     REFUSED = "refused"  # not posted: this message is not accepted
     CHANNEL = "channel"  # not posted: somebody has to mend the channel
+    OPTED_OUT = "opted_out"  # not posted: the person wants no messages
+    OUTSIDE = "outside"  # not posted: free text needs a reply of the person first
     UNKNOWN = "unknown"  # it may have been posted
 
 
@@ -52,10 +72,22 @@ class ChannelAnswer:
     wait: timedelta | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MessageReport:
+    """What a provider reports of a message by its id: `word` is sent, delivered or failed."""
+
+    message: str
+    word: str
+    meaning: PostResult
+    reason: str | None = None
+
+
 class ChannelPoster(Protocol):
     """Posts messages to one kind of channel."""
 
-    async def post(self, token: Secret, address: str, message: ChannelMessage) -> ChannelAnswer:
+    async def post(
+        self, token: Secret, address: ChannelAddress, message: ChannelMessage
+    ) -> ChannelAnswer:
         """Post a message once; never raises."""
         ...
 

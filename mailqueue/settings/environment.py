@@ -19,6 +19,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.channels import ChannelSettings
 from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.faults import faults_of
@@ -165,7 +166,7 @@ class Settings:
     listeners: ListenerSettings = field(default_factory=ListenerSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     rabbitmq: RabbitSettings = field(default_factory=RabbitSettings)
-    slack_url: str | None = None  # API of Slack for notifications; None: https://slack.com/api
+    channels: ChannelSettings = field(default_factory=ChannelSettings)
 
 
 class Environment(ServiceVariables):
@@ -211,7 +212,6 @@ class Environment(ServiceVariables):
     attachment_endpoint: str | None = None
     public_url: PublicUrl = None
     country_file: Path | None = None
-    slack_url: PublicUrl = None
     log_level: LogLevel = LogLevel.INFO
     log_format: LogFormat = LogFormat.AUTO
 
@@ -265,7 +265,7 @@ def grouped(env: Environment) -> Settings:
         listeners=listeners_of(env, env.public_url),
         metrics=MetricsSettings(env.metrics_host, env.metrics_port),
         rabbitmq=rabbitmq_of(env),
-        slack_url=env.slack_url,
+        channels=ChannelSettings(env.slack_url, env.twilio_url),
     )
 
 

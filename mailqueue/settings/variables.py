@@ -175,6 +175,13 @@ class MetricsVariables(BaseSettings):
     metrics_port: Port | None = None
 
 
+class ChannelVariables(BaseSettings):
+    """The variables of channels that notifications go to."""
+
+    slack_url: PublicUrl = None
+    twilio_url: PublicUrl = None
+
+
 class ServiceVariables(
     OidcVariables,
     SubmissionVariables,
@@ -183,6 +190,7 @@ class ServiceVariables(
     ListenerVariables,
     MetricsVariables,
     RabbitVariables,
+    ChannelVariables,
 ):
     """The variables of single services."""
 

@@ -17,6 +17,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.ports.channel import (
+    ChannelAddress,
     ChannelAnswer,
     ChannelMessage,
     ChannelPoster,
@@ -45,14 +46,20 @@ SECRET_WAIT = timedelta(minutes=5)
 CHANNEL_WAIT = timedelta(seconds=5)
 """Wait of a notification whose channel was paused or broke after it was claimed."""
 UNMARKED: Values = {"posting_claim": None}
+CALLBACKS = "/channels/whatsapp"
+"""Path below which Twilio reports: of a project, and of a notification."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationTools:
-    """The adapters that the handler uses: a channel for each type."""
+    """The adapters that the handler uses: a channel for each type.
+
+    `public_url` is where providers reach the installation; None: they report nothing.
+    """
 
     channels: Mapping[str, ChannelPoster]
     read_master: Callable[[], MasterKey | None]
+    public_url: str | None = None
 
 
 class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
@@ -100,9 +107,11 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
                 return Unknown(why, UNMARKED)
             case "disconnected":
                 return Failed("its channel was disconnected")
+            case "opted_out":
+                return Failed("the person opted out")
             case _:
                 return Defer("its channel cannot take it now", CHANNEL_WAIT)
-        address = plan.row.slack_channel_id or ""
+        address = address_of(plan.row, self._tools.public_url)
         answer = await channel.post(plan.token or Secret(""), address, plan.message)
         reach("notifications.posted")
         return _posted(row, plan, answer)
@@ -111,6 +120,11 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
         self, conn: Conn, done: Sequence[tuple[ClaimedNotification, PostedNotification]]
     ) -> Sequence[Outcome]:
         await store.note_answers(conn, [work for _, work in done])
+        for _, work in done:
+            if work.opt_out is not None:
+                await store.opt_out(conn, work.channel_id, reason=work.opt_out)
+            elif work.is_outside:
+                await store.close_window(conn, work.channel_id)
         return [work.outcome for _, work in done]
 
     def is_answered(self, result: Outcome | PostedNotification) -> bool:
@@ -135,6 +149,23 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
         except (ConfigError, Locked, SealBroken) as exc:
             return PostPlan(row, message, None, fault=str(exc))
         return PostPlan(row, message, token)
+
+
+def address_of(row: NotificationRow, public_url: str | None) -> ChannelAddress:
+    """Return where a notification goes. Pure."""
+    if row.channel_type == "slack":
+        return ChannelAddress(row.slack_channel_id or "")
+    callback = None
+    if public_url is not None:
+        callback = f"{public_url.rstrip('/')}{CALLBACKS}/{row.project_id}/{row.id}"
+    return ChannelAddress(
+        row.phone_number or "",
+        row.twilio_sid or "",
+        row.sender_number or "",
+        row.template_sid or "",
+        is_open=row.is_open,
+        callback=callback,
+    )
 
 
 def message_of(row: NotificationRow, lines: Sequence[SummaryLine]) -> ChannelMessage:
@@ -170,9 +201,9 @@ def _posted(row: ClaimedNotification, plan: PostPlan, answer: ChannelAnswer) -> 
     channel_id, revision = plan.row.channel_id, plan.row.revision
     reason = answer.reason or ""
     match answer.result:
-        case PostResult.DELIVERED:
+        case PostResult.DELIVERED | PostResult.SENT:
             values = {"external_message_id": answer.external_id, **UNMARKED}
-            return PostedNotification(Done("delivered", values=values), channel_id, revision)
+            return PostedNotification(Done(answer.result, values=values), channel_id, revision)
         case PostResult.WAIT:
             wait = answer.wait or CHANNEL_WAIT
             return PostedNotification(
@@ -186,6 +217,13 @@ def _posted(row: ClaimedNotification, plan: PostPlan, answer: ChannelAnswer) -> 
             return PostedNotification(
                 Retry(reason, pause, UNMARKED), channel_id, revision, is_failed=True
             )
+        case PostResult.OPTED_OUT:
+            ended = Failed(reason, UNMARKED)
+            return PostedNotification(ended, channel_id, revision, opt_out=reason)
+        case PostResult.OUTSIDE:
+            # The template follows, which counts as an attempt.
+            by_template = Retry(reason, timedelta(0), UNMARKED)
+            return PostedNotification(by_template, channel_id, revision, is_outside=True)
         case PostResult.REFUSED:
             return PostedNotification(Failed(reason, UNMARKED), channel_id, revision)
         case PostResult.UNKNOWN:

@@ -89,6 +89,11 @@ class NotificationRow(NamedTuple):
     revision: int
     email_address: str
     webmail_url: str | None
+    phone_number: str | None = None
+    twilio_sid: str | None = None
+    sender_number: str | None = None
+    template_sid: str | None = None
+    is_open: bool = False
 
 
 class SummaryLine(NamedTuple):
@@ -133,3 +138,6 @@ class PostedNotification:
     fault: str | None = None
     wait: timedelta | None = None
     is_failed: bool = False
+    is_outside: bool = False
+    opt_out: str | None = None
+    """Why its person wants no messages."""

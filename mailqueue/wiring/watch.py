@@ -3,6 +3,8 @@
 from functools import partial
 
 from mailqueue.adapters.channels.slack import API_URL, SlackChannel
+from mailqueue.adapters.channels.twilio import posting
+from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.adapters.mailboxes.imap import ImapReader
@@ -21,6 +23,15 @@ def scan_handler(settings: Settings) -> ScanHandler:
 def notification_handler(settings: Settings) -> NotificationHandler:
     """Return the handler of queue `notifications`."""
     policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
-    slack = SlackChannel(HttpPoster(policy, posts_once=True), api_url=settings.slack_url or API_URL)
-    tools = NotificationTools({"slack": slack}, partial(master_key_of, settings))
+    slack = SlackChannel(
+        HttpPoster(policy, posts_once=True), api_url=settings.channels.slack_url or API_URL
+    )
+    whatsapp = WhatsAppChannel(
+        HttpPoster(policy, posts_once=True), api_url=settings.channels.twilio_url or posting.API_URL
+    )
+    tools = NotificationTools(
+        {"slack": slack, "whatsapp": whatsapp},
+        partial(master_key_of, settings),
+        settings.tracking.public_url,
+    )
     return NotificationHandler(settings.database, tools)

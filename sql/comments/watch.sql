@@ -28,14 +28,32 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
 SELECT mailqueue.describe_columns('notification_channels', ARRAY[
     ['id', 'Id of the channel.'],
     ['user_id', 'Id of the person who is notified, in inbox_users.'],
-    ['channel_type', 'Kind of the channel: slack.'],
-    ['status', 'active; error: somebody has to reconnect it; disconnected: kept as a record.'],
-    ['sealed_token', 'Token of the bot, sealed; NULL: the channel is disconnected.'],
+    ['channel_type', 'Kind of the channel: slack or whatsapp.'],
+    ['status',
+     'active; error: somebody has to reconnect it; opted_out: the person wants no messages; disconnected: kept as a '
+     'record.'],
+    ['sealed_token', 'Token of the bot in Slack or of the Twilio account, sealed; NULL: the channel is disconnected.'],
+    ['twilio_sid', 'Id of the Twilio account; NULL: not of WhatsApp.'],
+    ['sender_number', 'Number that messages are sent from, such as +15550000001; NULL: not of WhatsApp.'],
+    ['template_sid', 'Id of the content template for messages outside of the 24 hours; NULL: not of WhatsApp.'],
     ['slack_channel_id', 'Id of the channel or person in Slack.'],
     ['workspace', 'Id of the team in Slack, whose rate its channels share; NULL: not known.'],
     ['next_at', 'Earliest time of the next delivery: one a second, or later where the provider asked for a wait.'],
     ['revision', 'Number that grows with each change of the token.'],
-    ['last_error', 'Why the channel is in error.']
+    ['last_error', 'Why the channel is in error, or the person opted out.']
+]);
+
+SELECT mailqueue.describe_columns('channel_consents', ARRAY[
+    ['channel_id', 'Id of the channel, in notification_channels.'],
+    ['email', 'Address of the person, by which an erasure or export reaches the number.'],
+    ['phone_number', 'Number of the person, such as +15550000002.'],
+    ['given_at', 'Time at which the person consented.'],
+    ['source', 'Where the person consented; reply: by a message.'],
+    ['wording', 'What the person agreed to, or the word of the reply.'],
+    ['withdrawn_at', 'Time at which the person opted out; NULL: the consent is in force.'],
+    ['withdrawn_word', 'Word of the reply, or reason of the provider; NULL: the consent is in force.'],
+    ['window_until', 'End of the 24 hours after a reply, in which free text may be sent; NULL: there was none.'],
+    ['word_sids', 'Ids of replies that had one of the words, each of which counts once.']
 ]);
 
 SELECT mailqueue.describe_columns('filter_rules', ARRAY[
@@ -61,6 +79,7 @@ SELECT mailqueue.describe_columns('notifications', ARRAY[
     ['subject', 'Subject of the mail.'],
     ['preview', 'Beginning of the text of the mail, at most 150 characters.'],
     ['external_message_id', 'Id that the provider gave the message; NULL: none yet.'],
+    ['receipts', 'What the provider reported of each message by its id; NULL: nothing.'],
     ['email_received_at', 'Time at which the mail arrived, by its server.'],
     ['posting_claim', 'Number of the claim under which it is being posted; NULL: it is not.'],
     ['status',
@@ -82,12 +101,12 @@ SELECT mailqueue.describe_columns('seen_messages', ARRAY[
 ]);
 
 SELECT mailqueue.describe_columns('workspace_rates', ARRAY[
-    ['workspace', 'Id of the workspace.'],
+    ['workspace', 'Id of the workspace in Slack, or of the account or sender number at Twilio.'],
     ['next_at', 'Time from which a delivery is within the rate.']
 ]);
 
 SELECT mailqueue.describe_columns('channel_providers', ARRAY[
-    ['name', 'Name of the provider: slack.'],
+    ['name', 'Name of the provider: slack or whatsapp.'],
     ['next_at', 'Time from which a delivery is within the rate.']
 ]);
 

@@ -78,9 +78,11 @@ SELECT mailqueue.remove_mailbox(%(project_id)s, %(id)s, %(by)s);
 
 -- name: list_notification_channels :many
 -- Channels of a project in the order they were added, of one person or with the id.
-SELECT c.id, c.user_id, c.channel_type, c.status, c.slack_channel_id, c.workspace, c.last_error, c.created_at,
-       c.updated_at
+SELECT c.id, c.user_id, c.channel_type, c.status, c.slack_channel_id, c.workspace, s.phone_number, c.twilio_sid,
+       c.sender_number, c.template_sid, s.given_at AS consent_given_at, s.source AS consent_source,
+       s.withdrawn_at AS consent_withdrawn_at, s.window_until, c.last_error, c.created_at, c.updated_at
 FROM mailqueue.notification_channels AS c
+LEFT JOIN mailqueue.channel_consents AS s ON s.channel_id = c.id
 WHERE c.project_id = %(project_id)s
   AND (%(id)s::uuid IS NULL OR c.id = %(id)s)
   AND (%(user_id)s::uuid IS NULL OR c.user_id = %(user_id)s)
@@ -146,9 +148,11 @@ SELECT mailqueue.notify_of_lost_inbox(%(id)s, %(claim_no)s, %(reason)s);
 -- What claimed notifications say, and where they go.
 SELECT n.id, n.project_id, n.kind, n.sender_name, n.sender_address, n.subject, n.preview, n.email_received_at,
        n.message_id, n.notification_channel_id AS channel_id, c.channel_type, c.slack_channel_id, c.sealed_token,
-       c.revision, m.email_address, m.webmail_url
+       c.revision, m.email_address, m.webmail_url, s.phone_number, c.twilio_sid, c.sender_number, c.template_sid,
+       coalesce(s.window_until > clock_timestamp(), false) AS is_open
 FROM mailqueue.notifications AS n
 JOIN mailqueue.notification_channels AS c ON c.id = n.notification_channel_id
+LEFT JOIN mailqueue.channel_consents AS s ON s.channel_id = c.id
 JOIN mailqueue.mailboxes AS m ON m.id = n.email_account_id
 WHERE n.id = ANY (%(ids)s::uuid[]);
 

@@ -3,9 +3,12 @@
 import pytest
 
 from mailqueue.maintenance.context import MaintenanceContext
+from mailqueue.privacy import persons
+from mailqueue.privacy.exporting import export_from_all
 from tests import make
 from tests.privacy.erasing import erased
 from tests.watch import watching
+from tests.watch.watching import PHONE
 
 pytestmark = pytest.mark.anyio
 KEY = "0197b8f0-0000-7000-8000-0000000000d1"
@@ -29,3 +32,25 @@ async def test_an_erasure_deletes_what_names_the_person_and_stops_rules_about_th
     pattern = await make.scalar(desk.conn, "SELECT pattern FROM mailqueue.filter_rules")
     assert "ann@example.com" not in pattern
     assert pattern
+
+
+async def test_an_export_has_the_number_of_a_phone_and_an_erasure_deletes_it(
+    desk: MaintenanceContext,
+) -> None:
+    owner = await watching.user(desk.conn)
+    channel_id = await watching.phone(desk.conn, owner)
+    inbox_id = await watching.inbox(desk.conn, owner, 1)
+    await watching.queued(desk.conn, owner, inbox_id, channel_id, 1)
+    await desk.conn.commit()
+    lend, spellings = persons.lending(desk.conn), persons.spellings_of("ann@example.com")
+    assert PHONE in str(await export_from_all(lend, spellings, context=desk))
+    await erased(desk, "ann@example.com")
+
+    tables = ("channel_consents", "notification_channels", "notifications", "audit_events")
+    for table in tables:
+        query = f"SELECT coalesce(string_agg(o::text, ''), '') FROM mailqueue.{table} AS o"
+        assert PHONE not in await make.scalar(desk.conn, query)
+    query = "SELECT status, sealed_token FROM mailqueue.notification_channels"
+    assert await make.rows(desk.conn, query) == [("disconnected", None)]
+    query = "SELECT status, last_error FROM mailqueue.notifications"
+    assert await make.rows(desk.conn, query) == [("failed", "its channel was disconnected")]

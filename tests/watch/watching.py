@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from mailqueue.adapters.channels.slack import SlackChannel
+from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.adapters.mailboxes.imap import ImapReader
 from mailqueue.core.queues import queue_named
@@ -15,14 +17,21 @@ from mailqueue.db.fetch import Conn
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.watch import channels, inboxes, users
+from mailqueue.watch import channels, inboxes, users, whatsapp
 from mailqueue.watch.delivering import NotificationHandler, NotificationTools
 from mailqueue.watch.inboxes import NewInbox
 from mailqueue.watch.scanning import ScanHandler, ScanTools
+from mailqueue.watch.whatsapp import Consent, NewPhone
 from tests import make
 from tests.webhooks.delivering import LOOPBACK, master, until
 
 TOKEN = "xoxb-0000000000-example"
+ACCOUNT = "AC00000000000000000000000000000001"
+AUTH_TOKEN = "00000000000000000000000000example"
+TEMPLATE = "HX00000000000000000000000000000001"
+SENDER = "+15550000001"
+PHONE = "+15550000002"
+PUBLIC_URL = "https://mail.example.com"
 SCANNED = "SELECT min(last_scanned_at) FROM mailqueue.mailboxes WHERE id = %s"
 
 
@@ -88,6 +97,22 @@ async def channel(
     return made.id
 
 
+async def phone(
+    conn: Conn,
+    user_id: UUID,
+    *,
+    number: str = PHONE,
+    given_at: datetime | None = None,
+    project: str = "default",
+) -> UUID:
+    """Connect the phone of a person who consented; return the id of the channel."""
+    consent = Consent("https://example.com/settings", "Notify me by WhatsApp", given_at)
+    token = Secret(AUTH_TOKEN)
+    new = NewPhone(user_id, number, ACCOUNT, token, SENDER, TEMPLATE, consent)
+    project_id = await make.project_named(conn, project)
+    return (await whatsapp.add(conn, project_id, new, master=master(), by="tests")).id
+
+
 async def person(
     conn: Conn, number: int, port: int, *, folder: str = "INBOX"
 ) -> tuple[UUID, UUID, UUID]:
@@ -151,6 +176,19 @@ async def delivering(database: DatabaseSettings, port: int) -> AsyncIterator[Non
     poster = HttpPoster(LOOPBACK, posts_once=True)
     slack = SlackChannel(poster, api_url=f"http://127.0.0.1:{port}/api")
     handler = NotificationHandler(database, NotificationTools({"slack": slack}, master))
+    async with _running(database, "notifications", lambda: handler):
+        yield
+
+
+@asynccontextmanager
+async def texting(
+    database: DatabaseSettings, port: int, *, public_url: str | None = PUBLIC_URL
+) -> AsyncIterator[None]:
+    """Run a worker of queue `notifications` during the block, with Twilio at a port."""
+    poster = HttpPoster(LOOPBACK, posts_once=True)
+    channel = WhatsAppChannel(poster, api_url=f"http://127.0.0.1:{port}")
+    tools = NotificationTools({"whatsapp": channel}, master, public_url)
+    handler = NotificationHandler(database, tools)
     async with _running(database, "notifications", lambda: handler):
         yield
 

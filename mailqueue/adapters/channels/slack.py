@@ -7,7 +7,7 @@ import orjson
 
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
-from mailqueue.ports.channel import ChannelAnswer, ChannelMessage, PostResult
+from mailqueue.ports.channel import ChannelAddress, ChannelAnswer, ChannelMessage, PostResult
 from mailqueue.ports.webhook import Posted, Poster
 
 API_URL = "https://slack.com/api"
@@ -39,13 +39,15 @@ class SlackChannel:
         self._poster = poster
         self._url = f"{api_url.rstrip('/')}/chat.postMessage"
 
-    async def post(self, token: Secret, address: str, message: ChannelMessage) -> ChannelAnswer:
+    async def post(
+        self, token: Secret, address: ChannelAddress, message: ChannelMessage
+    ) -> ChannelAnswer:
         """Post a message to a channel or person once."""
         headers = (
             ("authorization", f"Bearer {token.reveal()}"),
             ("content-type", "application/json; charset=utf-8"),
         )
-        body = write_json({"channel": address, **content_of(message)})
+        body = write_json({"channel": address.to, **content_of(message)})
         return answer_of(await self._poster.post(self._url, headers, body))
 
     def close(self) -> None:

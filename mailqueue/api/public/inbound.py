@@ -49,7 +49,7 @@ class _ProviderWebhook:
                 request.method,
                 headers,
                 dict(request.query_params),
-                await _body(request, provider.max_bytes),
+                await body_of(request, provider.max_bytes),
             )
             answer = await self._receiver.receive(provider, token, received)
         except (Unavailable, Locked) as exc:
@@ -78,7 +78,7 @@ class _ProviderWebhook:
         )
 
 
-async def _body(request: Request, max_bytes: int) -> bytes:
+async def body_of(request: Request, max_bytes: int) -> bytes:
     """Return the body; raise 413 once it has more than `max_bytes` bytes."""
     declared = request.headers.get("content-length", "0")
     if declared.isdecimal() and int(declared) > max_bytes:

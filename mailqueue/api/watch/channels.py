@@ -14,14 +14,27 @@ from mailqueue.api.watch.schema import (
     ReconnectChannel,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import NotificationChannel
+from mailqueue.contract.watch import ChannelType, NotificationChannel
+from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.watch import channels
+from mailqueue.watch import channels, whatsapp
+from mailqueue.watch.whatsapp import Consent, NewPhone
 
 _TAG = "Inbox watch"
+_FIELDS = {
+    "slack": ("bot_token", "slack_channel_id", "workspace"),
+    "whatsapp": (
+        "phone_number",
+        "twilio_sid",
+        "auth_token",
+        "sender_number",
+        "template_sid",
+        "consent",
+    ),
+}
 CHANNELS = "/v1/channels"
 _CHANNEL = CHANNELS + "/{channel_id}"
 
@@ -45,17 +58,50 @@ async def add_channel(call: RequestContext) -> NotificationChannel:
     """Connect a channel."""
     body: NewChannel = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
+    _check_fields(body, body.channel_type)
     async with call.connection() as conn, unlocked(call, own, conn):
+        if body.channel_type == "whatsapp":
+            return await whatsapp.add(
+                conn, call.caller.project_id, _phone_of(body), master=master, by=call.by
+            )
         return await channels.add(
             conn,
             call.caller.project_id,
             body.user_id,
-            bot_token=Secret(body.bot_token),
-            slack_channel_id=body.slack_channel_id,
+            bot_token=Secret(_given("bot_token", body.bot_token)),
+            slack_channel_id=_given("slack_channel_id", body.slack_channel_id),
             workspace=body.workspace,
             master=master,
             by=call.by,
         )
+
+
+def _check_fields(body: NewChannel | ReconnectChannel, channel_type: str) -> None:
+    """Raise `InvalidField` for a field of the other kind of channel."""
+    for name in _FIELDS["slack" if channel_type == "whatsapp" else "whatsapp"]:
+        if getattr(body, name, None) is not None:
+            raise InvalidField(name, f"is not a field of a channel of type {channel_type}")
+
+
+def _phone_of(body: NewChannel) -> NewPhone:
+    if body.consent is None:
+        raise InvalidField("consent", "is needed: without it nothing is sent to a phone")
+    given = body.consent
+    return NewPhone(
+        body.user_id,
+        _given("phone_number", body.phone_number),
+        _given("twilio_sid", body.twilio_sid),
+        Secret(_given("auth_token", body.auth_token)),
+        _given("sender_number", body.sender_number),
+        _given("template_sid", body.template_sid),
+        Consent(given.source, given.wording, given.given_at),
+    )
+
+
+def _given(name: str, value: str | None) -> str:
+    if value is None:
+        raise InvalidField(name, "is needed for a channel of this type")
+    return value
 
 
 async def get_channel(call: RequestContext) -> NotificationChannel:
@@ -68,12 +114,25 @@ async def reconnect_channel(call: RequestContext) -> NotificationChannel:
     """Replace the token of a channel."""
     body: ReconnectChannel = call.body
     master, own = master_key_of(call.settings), own_key_of(call.request)
+    channel_id = call.id("channel_id")
     async with call.connection() as conn, unlocked(call, own, conn):
+        known = await channels.get(conn, call.caller.project_id, channel_id)
+        _check_fields(body, known.channel_type)
+        if known.channel_type == ChannelType.WHATSAPP:
+            return await whatsapp.reconnect(
+                conn,
+                call.caller.project_id,
+                channel_id,
+                auth_token=Secret(_given("auth_token", body.auth_token)),
+                template_sid=body.template_sid,
+                master=master,
+                by=call.by,
+            )
         return await channels.reconnect(
             conn,
             call.caller.project_id,
-            call.id("channel_id"),
-            bot_token=Secret(body.bot_token),
+            channel_id,
+            bot_token=Secret(_given("bot_token", body.bot_token)),
             slack_channel_id=body.slack_channel_id,
             master=master,
             by=call.by,
@@ -102,7 +161,7 @@ CHANNEL_ENDPOINTS = (
         "POST",
         CHANNELS,
         Scope.PROJECT_WRITE,
-        "Connect a Slack channel.",
+        "Connect a channel in Slack, or a phone with WhatsApp.",
         add_channel,
         request=NewChannel,
         response=NotificationChannel,
@@ -113,7 +172,8 @@ CHANNEL_ENDPOINTS = (
             "bot_token": "xoxb-0000000000-example",
             "slack_channel_id": "C0123456789",
         },
-        description="An inbox user has at most one connected channel of each type.",
+        description="An inbox user has at most one connected channel of each type. A phone needs "
+        "the consent of its person, who ends it by the answer STOP.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -136,7 +196,8 @@ CHANNEL_ENDPOINTS = (
         response=NotificationChannel,
         tag=_TAG,
         example={"bot_token": "xoxb-0000000000-example"},
-        description="A channel in error is active again, and what waits is delivered.",
+        description="A channel in error is active again, and what waits is delivered. Only the "
+        "person ends an opt-out.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

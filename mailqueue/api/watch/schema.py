@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.pagination import PageQuery
@@ -21,6 +21,8 @@ FolderNames = Annotated[
 PatternText = Annotated[StorableText, Field(min_length=1, max_length=512)]
 SampleText = Annotated[StorableText, Field(max_length=998)]
 SlackId = Annotated[StorableText, Field(min_length=2, max_length=31)]
+SidText = Annotated[StorableText, Field(min_length=34, max_length=34)]
+PhoneText = Annotated[StorableText, Field(min_length=8, max_length=16)]
 SmallInteger = Annotated[int, Field(ge=-32768, le=32767)]
 RuleTypeWord = Literal["sender", "subject"]
 TlsWord = Literal["implicit", "starttls", "none"]
@@ -91,29 +93,57 @@ class ReconnectInbox(StrictRequestModel):
     """The new name; as before if omitted."""
 
 
+class PhoneConsent(StrictRequestModel):
+    """The consent of a person to messages to their phone."""
+
+    source: Annotated[StorableText, Field(min_length=1, max_length=200)]
+    """Where the person consented, such as the address of a form."""
+    wording: Annotated[StorableText, Field(min_length=1, max_length=1000)]
+    """What the person agreed to."""
+    given_at: Annotated[AwareDatetime | None, Field(strict=False)] = None
+    """Time at which the person consented; now if omitted."""
+
+
 class NewChannel(StrictRequestModel):
-    """A Slack channel to connect."""
+    """A channel to connect: in Slack, or a phone with WhatsApp."""
 
     user_id: RowId
     """The person who is notified."""
-    channel_type: Literal["slack"] = "slack"
+    channel_type: Literal["slack", "whatsapp"] = "slack"
     """Kind of the channel."""
-    bot_token: TokenText
-    """Token of the bot, `xoxb-…`, with the scope `chat:write`. It is stored sealed and never
-    shown."""
-    slack_channel_id: SlackId
+    bot_token: TokenText | None = None
+    """Token of the bot in Slack, `xoxb-…`, with the scope `chat:write`. It is stored sealed and
+    never shown."""
+    slack_channel_id: SlackId | None = None
     """Id of the channel or person in Slack, such as C0123456789."""
     workspace: SlackId | None = None
     """Team id in Slack, such as T0123456789: its channels then share a rate."""
+    phone_number: PhoneText | None = None
+    """Number of the person in WhatsApp, such as +15550000002."""
+    twilio_sid: SidText | None = None
+    """Account at Twilio, `AC…`."""
+    auth_token: TokenText | None = None
+    """Token of the account at Twilio. It is stored sealed and never shown."""
+    sender_number: PhoneText | None = None
+    """Number that messages are sent from, which Twilio knows as a sender of WhatsApp."""
+    template_sid: SidText | None = None
+    """Approved content template, `HX…`, whose variables are 1 the inbox, 2 the sender and 3 the
+    subject."""
+    consent: PhoneConsent | None = None
+    """Consent of the person, without which nothing is sent to a phone."""
 
 
 class ReconnectChannel(StrictRequestModel):
     """A new token of a channel."""
 
-    bot_token: TokenText
-    """The new token."""
+    bot_token: TokenText | None = None
+    """The new token of the bot in Slack."""
     slack_channel_id: SlackId | None = None
     """Another channel or person in Slack; as before if omitted."""
+    auth_token: TokenText | None = None
+    """The new token of the account at Twilio."""
+    template_sid: SidText | None = None
+    """Another content template; as before if omitted."""
 
 
 class NewFilterRule(StrictRequestModel):

@@ -1,5 +1,7 @@
 """`mailqueue watch channel`: where notifications go."""
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 import click
@@ -21,14 +23,18 @@ from mailqueue.cli.watch.options import (
     user_option,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import NotificationChannel
-from mailqueue.watch import channels
+from mailqueue.contract.watch import ChannelType, NotificationChannel
+from mailqueue.core.errors import InvalidField
+from mailqueue.core.secret import Secret
+from mailqueue.watch import channels, whatsapp
+from mailqueue.watch.whatsapp import Consent, NewPhone
 
 _COLUMNS = (
     Column("id", "CHANNEL"),
     Column("user_id", "USER"),
     Column("channel_type", "TYPE"),
     Column("slack_channel_id", "SLACK"),
+    Column("phone_number", "PHONE"),
     Column("status", "STATUS"),
     Column("last_error", "ERROR"),
 )
@@ -37,42 +43,75 @@ _USER = "0197b8f0-0000-7000-8000-0000000000c1"
 _token = click.option(
     "--token-env",
     metavar="VARIABLE",
-    help="Environment variable that holds the bot's token; without it, a terminal is prompted.",
+    help="Environment variable that holds the token; without it, a terminal is prompted.",
 )
 _ADDED = (
     f"mailqueue watch channel add --user {_USER} --slack C0123456789 --token-env SLACK_BOT_TOKEN"
 )
+_PHONE_ADDED = (
+    f"mailqueue watch channel add --user {_USER} --whatsapp +15550000002"
+    " --account AC00000000000000000000000000000001 --sender +15550000001"
+    " --template HX00000000000000000000000000000001 --token-env TWILIO_AUTH_TOKEN"
+    " --consent-source https://example.com/settings"
+    " --consent-wording 'Notify me of new mail by WhatsApp'"
+)
+_NEEDED = {
+    "twilio_sid": "account",
+    "sender_number": "sender",
+    "template_sid": "template",
+    "consent_source": "consent-source",
+    "consent_wording": "consent-wording",
+}
 
 
 @click.group(cls=CommandGroup, epilog=examples(_ADDED, "mailqueue watch channel list"))
 def channel() -> None:
-    """Manage the Slack channels that notifications go to."""
+    """Manage the channels that notifications go to."""
 
 
-@channel.command(epilog=examples(_ADDED))
+@channel.command(epilog=examples(_ADDED, _PHONE_ADDED))
 @of_user_option
-@click.option(
-    "--slack", "slack_channel_id", required=True, metavar="ID", help="Channel or person in Slack."
-)
+@click.option("--slack", "slack_channel_id", metavar="ID", help="Channel or person in Slack.")
 @click.option("--workspace", metavar="ID", help="Team in Slack, whose channels share a rate.")
+@click.option("--whatsapp", "phone_number", metavar="NUMBER", help="Phone of the inbox user.")
+@click.option("--account", "twilio_sid", metavar="SID", help="Account at Twilio.")
+@click.option("--sender", "sender_number", metavar="NUMBER", help="Number to send from.")
+@click.option("--template", "template_sid", metavar="SID", help="Content template at Twilio.")
+@click.option("--consent-source", metavar="TEXT", help="Where the inbox user gave consent.")
+@click.option("--consent-wording", metavar="TEXT", help="What the inbox user agreed to.")
+@click.option(
+    "--consent-at",
+    type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]),
+    help="When consent was given, such as 2030-05-01T08:00:00Z; now if omitted.",
+)
 @_token
 @project_option
 @json_option
 def add(
     *,
     user_id: UUID,
-    slack_channel_id: str,
+    slack_channel_id: str | None,
     workspace: str | None,
     token_env: str | None,
     project: str,
+    **phone: Any,
 ) -> None:
-    """Connect a Slack channel of an inbox user."""
-    token = secret_of(token_env, what="Bot token", option="token-env")
+    """Connect a Slack channel, or by --whatsapp the phone, of an inbox user."""
+    if (slack_channel_id is None) == (phone["phone_number"] is None):
+        raise InvalidField("slack", "give either --slack or --whatsapp")
+    what = "Bot token" if slack_channel_id is not None else "Token of the account"
+    token = secret_of(token_env, what=what, option="token-env")
 
     async def added(app: Opened) -> NotificationChannel:
+        project_id = await project_of(app, project)
+        if slack_channel_id is None:
+            new = _phone_of(user_id, token, phone)
+            return await whatsapp.add(
+                app.conn, project_id, new, master=app.master_key(), by=operator()
+            )
         return await channels.add(
             app.conn,
-            await project_of(app, project),
+            project_id,
             user_id,
             bot_token=token,
             slack_channel_id=slack_channel_id,
@@ -82,6 +121,22 @@ def add(
         )
 
     _print(execute(added))
+
+
+def _phone_of(user_id: UUID, token: Secret, phone: Mapping[str, Any]) -> NewPhone:
+    for name, option in _NEEDED.items():
+        if phone[name] is None:
+            raise InvalidField(option, "is needed with --whatsapp")
+    consent = Consent(phone["consent_source"], phone["consent_wording"], phone["consent_at"])
+    return NewPhone(
+        user_id,
+        phone["phone_number"],
+        phone["twilio_sid"],
+        token,
+        phone["sender_number"],
+        phone["template_sid"],
+        consent,
+    )
 
 
 @channel.command("list", epilog=examples("mailqueue watch channel list --json"))
@@ -105,23 +160,41 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
 )
 @id_argument("CHANNEL")
 @click.option("--slack", "slack_channel_id", metavar="ID", help="Another channel in Slack.")
+@click.option("--template", "template_sid", metavar="SID", help="Another template at Twilio.")
 @_token
 @project_option
 @json_option
 def reconnect(
-    *, row_id: UUID, slack_channel_id: str | None, token_env: str | None, project: str
+    *,
+    row_id: UUID,
+    slack_channel_id: str | None,
+    template_sid: str | None,
+    token_env: str | None,
+    project: str,
 ) -> None:
     """Replace the token of CHANNEL, as after an error; what waits is delivered."""
-    token = secret_of(token_env, what="Bot token", option="token-env")
+    token = secret_of(token_env, what="Token", option="token-env")
 
     async def reconnected(app: Opened) -> NotificationChannel:
+        project_id, master = await project_of(app, project), app.master_key()
+        known = await channels.get(app.conn, project_id, row_id)
+        if known.channel_type == ChannelType.WHATSAPP:
+            return await whatsapp.reconnect(
+                app.conn,
+                project_id,
+                row_id,
+                auth_token=token,
+                template_sid=template_sid,
+                master=master,
+                by=operator(),
+            )
         return await channels.reconnect(
             app.conn,
-            await project_of(app, project),
+            project_id,
             row_id,
             bot_token=token,
             slack_channel_id=slack_channel_id,
-            master=app.master_key(),
+            master=master,
             by=operator(),
         )
 

@@ -20,7 +20,7 @@ from mailqueue.cli.watch.users import user
     ),
 )
 def watch() -> None:
-    """Notify persons in Slack of new mail in their inboxes."""
+    """Notify persons in Slack or WhatsApp of new mail in their inboxes."""
 
 
 for _command in (user, inbox, channel, rule, notification):

@@ -98,6 +98,17 @@ async def note_answers(conn: Conn, done: Sequence[PostedNotification]) -> None:
     await fetch.run(conn, "note_channel_answers", values)
 
 
+async def opt_out(conn: Conn, channel_id: UUID, *, reason: str) -> bool:
+    """End a channel whose person wants no messages; return whether it was connected."""
+    values = {"id": channel_id, "word": reason}
+    return await fetch.value(conn, "opt_out_channel", values, bool)
+
+
+async def close_window(conn: Conn, channel_id: UUID) -> None:
+    """Send templates to a person until the next reply."""
+    await fetch.run(conn, "close_whatsapp_window", {"id": channel_id})
+
+
 async def list_notifications(
     conn: Conn,
     project_id: UUID,

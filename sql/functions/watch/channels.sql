@@ -52,7 +52,7 @@ BEGIN
        SET sealed_token = p_sealed, slack_channel_id = coalesce(p_slack_channel, c.slack_channel_id),
            status = 'active', last_error = NULL, next_at = clock_timestamp(), revision = c.revision + 1,
            updated_at = clock_timestamp()
-     WHERE c.id = p_id AND c.project_id = p_project AND c.status <> 'disconnected';
+     WHERE c.id = p_id AND c.project_id = p_project AND c.channel_type = 'slack' AND c.status <> 'disconnected';
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -60,7 +60,7 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.reconnect_channel(uuid, uuid, bytea, text, text) IS
-    'Give a channel a new token and deliver to it again; false if no channel with that id is connected.';
+    'Give a Slack channel a new token and deliver to it again; false if none with that id is connected.';
 
 CREATE OR REPLACE FUNCTION mailqueue.disconnect_channel(p_project uuid, p_id uuid, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER

@@ -1,6 +1,20 @@
 -- Deliveries of notifications: which channels may have one now, the mark before each, and what answers mean for the
 -- channel and its provider. Rates are rows that all processes share: a message a second to a channel, 20 to a
--- workspace and 100 to a provider.
+-- workspace and 100 to a provider; of WhatsApp a message in 6 seconds to a phone, 80 a second of a sender number and
+-- 100 of an account.
+
+CREATE OR REPLACE FUNCTION mailqueue.channel_rates(c mailqueue.notification_channels)
+RETURNS TABLE (name text, gap interval)
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT r.name, r.gap
+      FROM (VALUES (c.workspace, interval '50 ms'), (c.sender_number, interval '12.5 ms'),
+                   (c.twilio_sid, interval '10 ms')) AS r (name, gap)
+     WHERE r.name IS NOT NULL
+$$;
+COMMENT ON FUNCTION mailqueue.channel_rates(mailqueue.notification_channels) IS
+    'Rows of workspace_rates that a delivery to a channel counts in, and the time between two deliveries.';
 
 CREATE OR REPLACE FUNCTION mailqueue.ready_notifications(p_now timestamptz)
 RETURNS TABLE (key uuid, project_id uuid, room integer, is_probe boolean)
@@ -36,11 +50,12 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
-    c record;
+    c mailqueue.notification_channels;
     v_provider text;
-    v_workspace text;
+    v_rates text[];
+    v_free integer;
 BEGIN
-    SELECT o.channel_type, o.project_id, o.workspace INTO c FROM mailqueue.notification_channels AS o
+    SELECT * INTO c FROM mailqueue.notification_channels AS o
      WHERE o.id = p_channel AND o.status = 'active' AND o.next_at <= v_now
        -- Rows that are handled alone are claimed without a reservation.
        AND EXISTS (SELECT FROM mailqueue.notifications AS n
@@ -50,11 +65,13 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    IF c.workspace IS NOT NULL THEN
-        SELECT w.workspace INTO v_workspace FROM mailqueue.workspace_rates AS w
-         WHERE w.project_id = c.project_id AND w.workspace = c.workspace AND w.next_at <= v_now
-           FOR NO KEY UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN
+    SELECT array_agg(r.name) INTO v_rates FROM mailqueue.channel_rates(c) AS r;
+    IF v_rates IS NOT NULL THEN
+        PERFORM FROM mailqueue.workspace_rates AS w
+          WHERE w.project_id = c.project_id AND w.workspace = ANY (v_rates) AND w.next_at <= v_now
+            FOR NO KEY UPDATE SKIP LOCKED;
+        GET DIAGNOSTICS v_free = ROW_COUNT;
+        IF v_free < cardinality(v_rates) THEN
             RETURN false;
         END IF;
     END IF;
@@ -68,10 +85,11 @@ BEGIN
           AND NOT mailqueue.begin_key_probe('notifications', v_provider, p_lease) THEN
         RETURN false;
     END IF;
-    UPDATE mailqueue.notification_channels AS o SET next_at = v_now + interval '1 s' WHERE o.id = p_channel;
-    UPDATE mailqueue.workspace_rates AS w
-       SET next_at = greatest(w.next_at, v_now - interval '1 s') + interval '50 ms'
-     WHERE w.project_id = c.project_id AND w.workspace = v_workspace;
+    UPDATE mailqueue.notification_channels AS o
+       SET next_at = v_now + CASE c.channel_type WHEN 'whatsapp' THEN interval '6 s' ELSE interval '1 s' END
+     WHERE o.id = p_channel;
+    UPDATE mailqueue.workspace_rates AS w SET next_at = greatest(w.next_at, v_now - interval '1 s') + r.gap
+      FROM mailqueue.channel_rates(c) AS r WHERE w.project_id = c.project_id AND w.workspace = r.name;
     UPDATE mailqueue.channel_providers AS p
        SET next_at = greatest(p.next_at, v_now - interval '1 s') + interval '10 ms'
      WHERE p.name = v_provider;
@@ -88,7 +106,10 @@ AS $$
 DECLARE
     n record;
 BEGIN
-    SELECT o.posting_claim, c.status AS channel, u.notifications_paused INTO n
+    SELECT o.posting_claim, c.status AS channel, u.notifications_paused,
+           c.channel_type <> 'whatsapp' OR EXISTS (SELECT FROM mailqueue.channel_consents AS s
+                                                    WHERE s.channel_id = c.id AND s.withdrawn_at IS NULL) AS is_wanted
+      INTO n
       FROM mailqueue.notifications AS o
       JOIN mailqueue.notification_channels AS c ON c.id = o.notification_channel_id
       JOIN mailqueue.inbox_users AS u ON u.id = o.user_id
@@ -101,6 +122,8 @@ BEGIN
         RETURN 'doubtful';
     ELSIF n.channel = 'disconnected' THEN
         RETURN 'disconnected';
+    ELSIF n.channel = 'opted_out' OR NOT n.is_wanted THEN
+        RETURN 'opted_out';
     ELSIF n.channel <> 'active' OR n.notifications_paused THEN
         RETURN 'waits';
     END IF;
@@ -108,7 +131,8 @@ BEGIN
     RETURN 'marked';
 END $$;
 COMMENT ON FUNCTION mailqueue.begin_notification(uuid, bigint) IS
-    'Mark a claimed notification before it is posted; returns marked, doubtful, waits, disconnected or lost.';
+    'Mark a claimed notification before it is posted; returns marked, doubtful, waits, disconnected, '
+    'opted_out or lost.';
 
 -- The key of circuits is the provider.
 CREATE OR REPLACE FUNCTION mailqueue.note_channel_answers(p_channels uuid[], p_revisions integer[], p_faults text[],
@@ -119,7 +143,7 @@ AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
     a record;
-    c record;
+    c mailqueue.notification_channels;
 BEGIN
     FOR a IN SELECT * FROM unnest(p_channels, p_revisions, p_faults, p_waits, p_is_failed)
                       AS x(channel_id, revision, fault, wait, is_failed) ORDER BY x.channel_id
@@ -131,17 +155,23 @@ BEGIN
                                  ELSE o.last_error END,
                next_at = greatest(o.next_at, v_now + a.wait), updated_at = v_now
          WHERE o.id = a.channel_id AND (a.fault IS NOT NULL OR a.wait IS NOT NULL)
-        RETURNING o.project_id, o.workspace INTO c;
-        IF FOUND AND a.wait IS NOT NULL AND c.workspace IS NOT NULL THEN
+        RETURNING o.* INTO c;
+        IF FOUND AND a.wait IS NOT NULL THEN
             UPDATE mailqueue.workspace_rates AS w SET next_at = greatest(w.next_at, v_now + a.wait)
-             WHERE w.project_id = c.project_id AND w.workspace = c.workspace;
+             WHERE w.project_id = c.project_id
+               AND w.workspace IN (SELECT r.name FROM mailqueue.channel_rates(c) AS r);
         END IF;
     END LOOP;
     IF true = ANY (p_is_failed) OR cardinality(p_channels) > 0 AND mailqueue.has_key_in_trouble('notifications') THEN
-        PERFORM mailqueue.note_key('notifications', 'slack', false = ANY (p_is_failed),
-            (SELECT count(*) FROM unnest(p_is_failed) WITH ORDINALITY AS f(is_failed, n)
-              WHERE f.n > coalesce((SELECT max(o.n) FROM unnest(p_is_failed) WITH ORDINALITY AS o(is_failed, n)
-                                     WHERE NOT o.is_failed), 0))::integer, NULL, NULL);
+        PERFORM mailqueue.note_key('notifications', s.provider, s.has_success, s.failures, NULL, NULL)
+           FROM (SELECT f.provider, bool_or(NOT f.is_failed) AS has_success,
+                        count(*) FILTER (WHERE f.n > f.last_success)::integer AS failures
+                   FROM (SELECT o.channel_type AS provider, x.is_failed, x.n,
+                                coalesce(max(x.n) FILTER (WHERE NOT x.is_failed) OVER (PARTITION BY o.channel_type),
+                                         0) AS last_success
+                           FROM unnest(p_channels, p_is_failed) WITH ORDINALITY AS x(channel_id, is_failed, n)
+                           JOIN mailqueue.notification_channels AS o ON o.id = x.channel_id) AS f
+                  GROUP BY f.provider) AS s;
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.note_channel_answers(uuid[], integer[], text[], interval[], boolean[]) IS
@@ -159,10 +189,14 @@ BEGIN
     PERFORM mailqueue.check_mode(false);
     UPDATE mailqueue.notifications AS n
        SET status = 'pending', attempts = 0, crashes = 0, run_at = clock_timestamp(), finished_at = NULL,
-           posting_claim = NULL, updated_at = clock_timestamp()
+           posting_claim = NULL, updated_at = clock_timestamp(), external_message_id = NULL,
+           -- What is reported of earlier messages changes nothing any more.
+           receipts = (SELECT jsonb_object_agg(r.message, '{"word": "over"}'::jsonb)
+                         FROM (SELECT jsonb_object_keys(n.receipts) AS message
+                               UNION SELECT n.external_message_id WHERE n.external_message_id IS NOT NULL) AS r)
       FROM mailqueue.notification_channels AS c
      WHERE n.id = ANY (p_ids) AND n.project_id = p_project AND n.status IN ('failed', 'held')
-       AND c.id = n.notification_channel_id AND c.status <> 'disconnected';
+       AND c.id = n.notification_channel_id AND c.status IN ('active', 'error');
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count > 0 THEN
         PERFORM mailqueue.record_operation(p_project, 'notification.retried', 'notifications',

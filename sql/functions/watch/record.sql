@@ -46,7 +46,7 @@ BEGIN
     PERFORM mailqueue.check_event_room(v_mailbox.project_id);
     FOR v_channel IN
         SELECT c.id FROM mailqueue.notification_channels AS c
-         WHERE c.user_id = v_mailbox.user_id AND c.status <> 'disconnected' ORDER BY c.id
+         WHERE c.user_id = v_mailbox.user_id AND c.status IN ('active', 'error') ORDER BY c.id
     LOOP
         PERFORM mailqueue.add_notifications(v_mailbox, v_channel, v_fresh, v_now);
     END LOOP;

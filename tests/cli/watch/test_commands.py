@@ -2,7 +2,7 @@
 
 from tests.api.support.wired import MASTER
 from tests.cli.support.invoked import Cli
-from tests.watch.watching import TOKEN
+from tests.watch.watching import ACCOUNT, AUTH_TOKEN, PHONE, SENDER, TEMPLATE, TOKEN
 
 
 def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> None:
@@ -52,6 +52,27 @@ def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> N
     assert cli("watch", "inbox", "remove", inbox["id"], "--yes").exit_code == 0
     assert cli("watch", "user", "remove", user, "--yes").exit_code == 0
     assert cli.json("watch", "user", "list")["data"] == []
+
+
+def test_a_phone_is_connected_with_consent_by_a_command(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    cli.environment |= {"MAILQUEUE_MASTER_KEY": MASTER, "TWILIO_AUTH_TOKEN": AUTH_TOKEN}
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    adding = ("watch", "channel", "add", "--user", user, "--token-env", "TWILIO_AUTH_TOKEN")
+    phone = ("--whatsapp", PHONE, "--account", ACCOUNT, "--sender", SENDER, "--template", TEMPLATE)
+    consent = ("--consent-source", "a form", "--consent-wording", "Notify me")
+    assert "consent-source: is needed" in cli(*adding, *phone).stderr
+    assert "give either --slack or --whatsapp" in cli(*adding).stderr
+    shown = cli(*adding, *phone, *consent, "--consent-at", "2026-05-01T08:00:00Z")
+    assert shown.exit_code == 0, shown.stderr
+    assert AUTH_TOKEN not in shown.stdout
+
+    (found,) = cli.json("watch", "channel", "list")["data"]
+    assert (found["channel_type"], found["phone_number"]) == ("whatsapp", PHONE)
+    assert found["consent_given_at"].startswith("2026-05-01T08:00:00")
+    again = ("watch", "channel", "reconnect", found["id"], "--token-env", "TWILIO_AUTH_TOKEN")
+    assert cli.json(*again)["status"] == "active"
+    assert cli("watch", "channel", "disconnect", found["id"], "--yes").exit_code == 0
 
 
 def test_a_secret_is_not_taken_from_a_pipe(on_fresh_db: Cli) -> None:

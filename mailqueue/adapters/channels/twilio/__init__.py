@@ -1,0 +1,1 @@
+"""Twilio: messages to WhatsApp, what its errors mean, and its signed requests."""

@@ -1,0 +1,25 @@
+-- Channels that notifications go to, for the HTTP API and the requests of their providers.
+
+DO $$
+DECLARE
+    r text;
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS o WHERE o.rolname = 'mailqueue_api') THEN
+        RETURN;
+    END IF;
+    FOREACH r IN ARRAY ARRAY[
+        'EXECUTE ON FUNCTION mailqueue.add_notification_channel(uuid, uuid, uuid, bytea, text, text, text),
+            mailqueue.reconnect_channel(uuid, uuid, bytea, text, text),
+            mailqueue.disconnect_channel(uuid, uuid, text)',
+        'SELECT (id, project_id, user_id, channel_type, status, slack_channel_id, workspace, last_error, created_at,
+            updated_at, twilio_sid, sender_number, template_sid) ON mailqueue.notification_channels',
+        'SELECT ON mailqueue.channel_consents',
+        'EXECUTE ON FUNCTION mailqueue.add_whatsapp_channel(uuid, uuid, uuid, bytea, jsonb, text),
+            mailqueue.reconnect_whatsapp_channel(uuid, uuid, bytea, text, text),
+            mailqueue.find_whatsapp_channels(uuid, text, text, text),
+            mailqueue.find_whatsapp_notification(uuid, uuid), mailqueue.record_receipt(uuid, uuid, text, jsonb),
+            mailqueue.record_whatsapp_reply(uuid, text, boolean, text)'
+    ] LOOP
+        EXECUTE format('GRANT %s TO mailqueue_api', r);
+    END LOOP;
+END $$;
