@@ -18,6 +18,7 @@ from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.http.slashes import Slashes
 from mailqueue.api.public.inbound import inbound_routes
+from mailqueue.api.public.installing import slack_routes
 from mailqueue.api.public.routes import people_routes
 from mailqueue.api.public.tracking import TrackingRoute
 from mailqueue.api.public.whatsapp import whatsapp_routes
@@ -60,7 +61,7 @@ class Application:
                 (Surface.API, document_routes(ENDPOINTS, public_url=public_url)),
                 (None, health_routes(pool, settings.database)),
                 (Surface.PUBLIC, [*people_routes(runtime), *inbound_routes(runtime)]),
-                (Surface.PUBLIC, whatsapp_routes(runtime)),
+                (Surface.PUBLIC, [*whatsapp_routes(runtime), *slack_routes(runtime)]),
             ]
         elif pages:
             self._parts = [(None, health_routes(pool, settings.database))]

@@ -146,6 +146,16 @@ class NotificationChannel(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class SlackInstallLink(Value):
+    """Where a person installs the Slack app, once."""
+
+    url: str
+    """Page of Slack, for the person alone: notifications go to who installs the app there."""
+    expires_at: datetime
+    """Time by which the installation has to end."""
+
+
+@dataclass(frozen=True, slots=True)
 class FilterRule(Value):
     """Which mail a person is notified of; without an active rule, of all."""
 

@@ -168,6 +168,14 @@ RETAINED = (
         kept_while="o.status = 'assigned'",
         privacy=Privacy.DELETE,
     ),
+    Retained(
+        "slack_installations",
+        "slack_installations",
+        "created_at",
+        Removal.SWEPT,
+        days=1,
+        is_global=True,
+    ),
     Retained("seen_messages", "seen_messages", "seen_at", Removal.SWEPT, days=2, is_global=True),
     Retained(
         "audit_events",

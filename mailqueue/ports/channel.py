@@ -82,6 +82,27 @@ class MessageReport:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AppInstallation:
+    """What a provider returned for an app that a person installed."""
+
+    token: Secret
+    workspace: str
+    person: str
+
+
+class InstalledApp(Protocol):
+    """An app of a provider, which persons install in their workspaces."""
+
+    def url_for(self, state: str, redirect_url: str) -> str:
+        """Return the page of the provider where a person installs the app."""
+        ...
+
+    async def exchange(self, code: str, redirect_url: str) -> AppInstallation | str:
+        """Return the installation that a code stands for, or why there is none; never raises."""
+        ...
+
+
 class ChannelPoster(Protocol):
     """Posts messages to one kind of channel."""
 

@@ -19,7 +19,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
-from mailqueue.settings.channels import ChannelSettings
+from mailqueue.settings.channels import ChannelSettings, channels_of
 from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.faults import faults_of
@@ -265,7 +265,7 @@ def grouped(env: Environment) -> Settings:
         listeners=listeners_of(env, env.public_url),
         metrics=MetricsSettings(env.metrics_host, env.metrics_port),
         rabbitmq=rabbitmq_of(env),
-        channels=ChannelSettings(env.slack_url, env.twilio_url),
+        channels=channels_of(env),
     )
 
 

@@ -14,6 +14,7 @@ from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import parse_place, parse_places
 from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.channels import ChannelVariables
 from mailqueue.settings.console import CONSOLE_PORT, ConsoleSettings
 from mailqueue.settings.listeners import ListenerSettings, Surface, hosts_of, names_of
 from mailqueue.settings.nameserver import NameServer, parse_name_servers
@@ -173,13 +174,6 @@ class MetricsVariables(BaseSettings):
 
     metrics_host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     metrics_port: Port | None = None
-
-
-class ChannelVariables(BaseSettings):
-    """The variables of channels that notifications go to."""
-
-    slack_url: PublicUrl = None
-    twilio_url: PublicUrl = None
 
 
 class ServiceVariables(

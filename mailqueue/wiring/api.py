@@ -22,6 +22,7 @@ from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.sending import inline_transport, transport_for
+from mailqueue.wiring.watch import slack_app
 from mailqueue.wiring.webhooks import poster_of
 
 
@@ -49,6 +50,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         inbound=inbound_tools(settings).providers,
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
+        slack_app=slack_app(settings),
         storage=attachment_storage(settings.attachments),
     )
 

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from mailqueue.adapters.channels.slack import API_URL, SlackChannel
+from mailqueue.adapters.channels.slack.installing import SlackApp
+from mailqueue.adapters.channels.slack.posting import API_URL, SlackChannel
 from mailqueue.adapters.channels.twilio import posting
 from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.model import NetworkPolicy
@@ -35,3 +36,14 @@ def notification_handler(settings: Settings) -> NotificationHandler:
         settings.tracking.public_url,
     )
     return NotificationHandler(settings.database, tools)
+
+
+def slack_app(settings: Settings) -> SlackApp | None:
+    """Return the app that persons install in Slack; None where none is set."""
+    given = settings.channels
+    if given.slack_client_id is None or given.slack_client_secret is None:
+        return None
+    poster = HttpPoster(NetworkPolicy(allowed_networks=settings.allowed_hosts), posts_once=True)
+    return SlackApp(
+        given.slack_client_id, given.slack_client_secret, poster, given.slack_url or API_URL
+    )

@@ -56,6 +56,13 @@ SELECT mailqueue.describe_columns('channel_consents', ARRAY[
     ['word_sids', 'Ids of replies that had one of the words, each of which counts once.']
 ]);
 
+SELECT mailqueue.describe_columns('slack_installations', ARRAY[
+    ['state_hash', 'SHA-256 of the state in the link, which works once.'],
+    ['user_id', 'Id of the person who installs the app, in inbox_users.'],
+    ['begun_by', 'Who began the installation.'],
+    ['expires_at', 'Time by which it has to end.']
+]);
+
 SELECT mailqueue.describe_columns('filter_rules', ARRAY[
     ['id', 'Id of the rule.'],
     ['user_id', 'Id of the person whose mail it filters, in inbox_users.'],

@@ -18,7 +18,10 @@ BEGIN
             mailqueue.reconnect_whatsapp_channel(uuid, uuid, bytea, text, text),
             mailqueue.find_whatsapp_channels(uuid, text, text, text),
             mailqueue.find_whatsapp_notification(uuid, uuid), mailqueue.record_receipt(uuid, uuid, text, jsonb),
-            mailqueue.record_whatsapp_reply(uuid, text, boolean, text)'
+            mailqueue.record_whatsapp_reply(uuid, text, boolean, text)',
+        'EXECUTE ON FUNCTION mailqueue.begin_slack_installation(uuid, uuid, bytea, text),
+            mailqueue.take_slack_installation(bytea),
+            mailqueue.end_slack_installation(uuid, uuid, uuid, bytea, text, text, text)'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_api', r);
     END LOOP;

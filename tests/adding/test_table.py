@@ -81,7 +81,9 @@ def test_a_table_with_retention_is_added_in_two_files(copy: Copy) -> None:
     copy.add(f"sql/migrations/{file}", MIGRATION.format(file=file))
     copy.insert("mailqueue/core/retained.py", ROW, before='of_month("send_logs"')
     copy.add("tests/maintenance/test_sign_ins.py", TEST)
-    copy.insert("tests/rules/privileges.txt", "table sign_ins\n", before="table space_reports")
+    copy.insert(
+        "tests/rules/privileges.txt", "table sign_ins\n", before="table slack_installations"
+    )
     copy.insert(
         "tests/rules/privileges.txt",
         "sequence sign_ins_id_seq\n",

@@ -133,7 +133,12 @@ HOMES: dict[str, tuple[str, ...]] = {
     "publicsuffixlist": ("deliverability.*",),
     "pydantic": ("settings.*", "api.*", "console.*", "web.schemas"),
     "pydantic_core": ("api.http.validation",),
-    "pydantic_settings": ("settings.environment", "settings.rabbitmq", "settings.variables"),
+    "pydantic_settings": (
+        "settings.channels",
+        "settings.environment",
+        "settings.rabbitmq",
+        "settings.variables",
+    ),
     "rich": ("cli.*",),
     "segno": ("console.second_factor.*",),
     "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard", "web.*"),

@@ -8,7 +8,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.models.blocks import Block
 
-from mailqueue.adapters.channels.slack import CHANNEL_ERRORS, answer_of, content_of
+from mailqueue.adapters.channels.slack.posting import CHANNEL_ERRORS, answer_of, content_of
 from mailqueue.ports.channel import ChannelMessage, MailLine, PostResult
 from mailqueue.ports.webhook import Posted
 from tests.watch.fake_slack import fake_slack

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from mailqueue.adapters.channels.slack import SlackChannel
+from mailqueue.adapters.channels.slack.posting import SlackChannel
 from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.adapters.mailboxes.imap import ImapReader

@@ -4,23 +4,24 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.watch.people import SOMEBODY
 from mailqueue.api.watch.schema import (
+    InstallSlack,
     NewChannel,
     OfUserQuery,
     ReconnectChannel,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import ChannelType, NotificationChannel
+from mailqueue.contract.watch import ChannelType, NotificationChannel, SlackInstallLink
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.watch import channels, whatsapp
+from mailqueue.watch import channels, installing, whatsapp
 from mailqueue.watch.whatsapp import Consent, NewPhone
 
 _TAG = "Inbox watch"
@@ -104,6 +105,20 @@ def _given(name: str, value: str | None) -> str:
     return value
 
 
+async def install_slack(call: RequestContext) -> SlackInstallLink:
+    """Begin the installation of the Slack app."""
+    body: InstallSlack = call.body
+    async with call.connection() as conn:
+        return await installing.begin(
+            conn,
+            call.caller.project_id,
+            body.user_id,
+            app=call.services.slack_app,
+            public_url=call.settings.tracking.public_url,
+            by=call.by,
+        )
+
+
 async def get_channel(call: RequestContext) -> NotificationChannel:
     """Return one channel."""
     async with call.connection() as conn:
@@ -174,6 +189,21 @@ CHANNEL_ENDPOINTS = (
         },
         description="An inbox user has at most one connected channel of each type. A phone needs "
         "the consent of its person, who ends it by the answer STOP.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{CHANNELS}/slack/install",
+        Scope.PROJECT_WRITE,
+        "Begin the installation of the Slack app.",
+        install_slack,
+        request=InstallSlack,
+        response=SlackInstallLink,
+        tag=_TAG,
+        once=Once.NEVER,
+        example={"user_id": SOMEBODY},
+        description="The person follows the link within ten minutes, and is notified by direct "
+        "messages of the app. Another installation replaces the token.",
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(

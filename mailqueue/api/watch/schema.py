@@ -146,6 +146,13 @@ class ReconnectChannel(StrictRequestModel):
     """Another content template; as before if omitted."""
 
 
+class InstallSlack(StrictRequestModel):
+    """A person who installs the Slack app."""
+
+    user_id: RowId
+    """The person who is notified."""
+
+
 class NewFilterRule(StrictRequestModel):
     """A filter rule to add."""
 

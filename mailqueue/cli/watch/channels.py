@@ -7,7 +7,13 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.support.actor import operator
-from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_facts,
+    print_message,
+    print_rows,
+)
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
@@ -23,11 +29,12 @@ from mailqueue.cli.watch.options import (
     user_option,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import ChannelType, NotificationChannel
+from mailqueue.contract.watch import ChannelType, NotificationChannel, SlackInstallLink
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
-from mailqueue.watch import channels, whatsapp
+from mailqueue.watch import channels, installing, whatsapp
 from mailqueue.watch.whatsapp import Consent, NewPhone
+from mailqueue.wiring.watch import slack_app
 
 _COLUMNS = (
     Column("id", "CHANNEL"),
@@ -137,6 +144,27 @@ def _phone_of(user_id: UUID, token: Secret, phone: Mapping[str, Any]) -> NewPhon
         phone["template_sid"],
         consent,
     )
+
+
+@channel.command(epilog=examples(f"mailqueue watch channel install --user {_USER}"))
+@of_user_option
+@project_option
+@json_option
+def install(*, user_id: UUID, project: str) -> None:
+    """Print the link by which an inbox user installs the Slack app, within ten minutes."""
+
+    async def begun(app: Opened) -> SlackInstallLink:
+        return await installing.begin(
+            app.conn,
+            await project_of(app, project),
+            user_id,
+            app=slack_app(app.settings),
+            public_url=app.settings.tracking.public_url,
+            by=operator(),
+        )
+
+    found = execute(begun)
+    print_message(found, found.url)
 
 
 @channel.command("list", epilog=examples("mailqueue watch channel list --json"))

@@ -2,7 +2,8 @@
 
 from tests.api.support.wired import MASTER
 from tests.cli.support.invoked import Cli
-from tests.watch.watching import ACCOUNT, AUTH_TOKEN, PHONE, SENDER, TEMPLATE, TOKEN
+from tests.watch.fake_slack import CLIENT_ID, CLIENT_SECRET
+from tests.watch.watching import ACCOUNT, AUTH_TOKEN, PHONE, PUBLIC_URL, SENDER, TEMPLATE, TOKEN
 
 
 def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> None:
@@ -73,6 +74,25 @@ def test_a_phone_is_connected_with_consent_by_a_command(on_fresh_db: Cli) -> Non
     again = ("watch", "channel", "reconnect", found["id"], "--token-env", "TWILIO_AUTH_TOKEN")
     assert cli.json(*again)["status"] == "active"
     assert cli("watch", "channel", "disconnect", found["id"], "--yes").exit_code == 0
+
+
+def test_a_command_prints_the_link_to_install_the_slack_app(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    installing = ("watch", "channel", "install", "--user", user)
+    refused = cli(*installing)
+    assert refused.exit_code == 1
+    assert "MAILQUEUE_SLACK_CLIENT_ID" in refused.stderr
+    cli.environment |= {
+        "MAILQUEUE_SLACK_CLIENT_ID": CLIENT_ID,
+        "MAILQUEUE_SLACK_CLIENT_SECRET": CLIENT_SECRET,
+        "MAILQUEUE_PUBLIC_URL": PUBLIC_URL,
+    }
+    shown = cli(*installing)
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.startswith("https://slack.com/oauth/v2/authorize?client_id=1")
+    assert CLIENT_SECRET not in shown.stdout
+    assert cli.json(*installing)["url"] != shown.stdout.strip()
 
 
 def test_a_secret_is_not_taken_from_a_pipe(on_fresh_db: Cli) -> None:

@@ -1,0 +1,1 @@
+"""Slack: messages, and the installation of an app."""
