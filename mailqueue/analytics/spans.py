@@ -1,5 +1,6 @@
 """The time that an answer covers, and the spans that it is divided into."""
 
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -68,3 +69,12 @@ def quarters(span: TimeSpan) -> TimeSpan:
     since = span.since - (span.since - _EARLIEST) % QUARTER
     until = span.until + (-(span.until - _EARLIEST)) % QUARTER
     return TimeSpan(since, until, span.time_zone)
+
+
+def reading(conn: Conn, longest: timedelta) -> AbstractAsyncContextManager[None]:
+    """Return a context in which each statement of the transaction takes at most that time.
+
+    Raises:
+        InvalidField: one took longer, so that the transaction has ended.
+    """
+    return store.bounded(conn, longest)

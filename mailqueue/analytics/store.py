@@ -1,8 +1,11 @@
 """SQL of counts."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from uuid import UUID
+
+from psycopg.errors import QueryCanceled
 
 from mailqueue.analytics.model import (
     AccountRow,
@@ -19,6 +22,7 @@ from mailqueue.analytics.model import (
     TimeSpan,
 )
 from mailqueue.contract.analytics import Bucket
+from mailqueue.core.errors import InvalidField
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
@@ -43,6 +47,21 @@ async def judge_domains(conn: Conn) -> int:
 async def as_of(conn: Conn) -> datetime:
     """Return the time before which everything that was written is counted."""
     return await fetch.value(conn, "read_stats_as_of", {}, datetime)
+
+
+@asynccontextmanager
+async def bounded(conn: Conn, longest: timedelta) -> AsyncIterator[None]:
+    """Bound the time of each statement of the caller's transaction, which only reads.
+
+    Raises:
+        InvalidField: one took longer.
+    """
+    values = {"milliseconds": round(longest / timedelta(milliseconds=1))}
+    try:
+        await fetch.run(conn, "bound_stats_statements", values)
+        yield
+    except QueryCanceled:
+        raise InvalidField("from", "there are too many counts in it: use less time") from None
 
 
 async def is_zone(conn: Conn, name: str) -> bool:

@@ -1,5 +1,6 @@
 """The table of all pages, from which routes, rights, menu and their tests are derived."""
 
+from mailqueue.console.analytics import pages as analytics_pages
 from mailqueue.console.audit import pages as audit_pages
 from mailqueue.console.campaigns import pages as campaigns_pages
 from mailqueue.console.contacts import changing as contacts_changing
@@ -71,6 +72,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *recipients_acting.PAGES,
     *recipients_exporting.PAGES,
     *campaigns_pages.PAGES,
+    *analytics_pages.PAGES,
     *incidents_pages.PAGES,
     *pauses_pages.PAGES,
     *suppression_pages.PAGES,

@@ -23,27 +23,29 @@ class ChartLines:
     """Width of what belongs to one point."""
 
 
-def chart_lines(points: Sequence[Sequence[int] | None]) -> ChartLines:
+def chart_lines(points: Sequence[Sequence[int | None] | None]) -> ChartLines:
     """Return the lines through the values of each point, the oldest first.
 
-    A point without values leaves a gap. A value that stands alone between gaps is a short line.
+    A point without values, or a value that is None, leaves a gap. A value that stands alone between
+    gaps is a short line.
     """
     known = [values for values in points if values is not None]
     count = max((len(values) for values in known), default=0)
-    top = _top(max((value for values in known for value in values), default=0))
+    top = _top(max((value or 0 for values in known for value in values), default=0))
     step = WIDTH / max(1, len(points))
     return ChartLines(top, [_path(points, place, top, step) for place in range(count)], step)
 
 
-def _path(points: Sequence[Sequence[int] | None], place: int, top: int, step: float) -> str:
+def _path(points: Sequence[Sequence[int | None] | None], place: int, top: int, step: float) -> str:
+    line = [None if values is None else values[place] for values in points]
     parts: list[str] = []
     is_begun = False
-    for number, values in enumerate(points):
-        if values is None:
+    for number, value in enumerate(line):
+        if value is None:
             is_begun = False
             continue
-        x, y = (number + 0.5) * step, HEIGHT * (1 - values[place] / top)
-        is_alone = not is_begun and (number + 1 == len(points) or points[number + 1] is None)
+        x, y = (number + 0.5) * step, HEIGHT * (1 - value / top)
+        is_alone = not is_begun and (number + 1 == len(line) or line[number + 1] is None)
         parts.append(f"{'L' if is_begun else 'M'}{x:.1f} {y:.1f}")
         if is_alone:
             parts.append(f"h{step / 2:.1f}")

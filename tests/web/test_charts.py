@@ -31,6 +31,13 @@ def test_a_line_goes_through_its_values_and_leaves_gaps() -> None:
     assert "h" in drawn.paths[0], "a value alone between gaps is seen"
 
 
+def test_a_line_that_is_shorter_than_another_ends_where_its_values_do() -> None:
+    drawn = chart_lines([(1, 3), (2, 4), (4, None)])
+
+    assert drawn.top == 4
+    assert [len(_POINT.findall(path)) for path in drawn.paths] == [3, 2]
+
+
 @pytest.mark.parametrize(
     ("most", "top"), [(0, 2), (1, 2), (2, 2), (3, 4), (5, 10), (11, 20), (21, 40), (4_001, 10_000)]
 )

@@ -102,3 +102,7 @@ SELECT mailqueue.stats_complete_since();
 -- name: read_stats_progress :one
 -- How far counting has come.
 SELECT s.as_of, s.now, s.rebuilt_from, s.rebuilt_to FROM mailqueue.stats_progress() AS s;
+
+-- name: bound_stats_statements :run
+-- Bound the time of each further statement of this transaction.
+SELECT set_config('statement_timeout', (%(milliseconds)s::integer)::text, true);

@@ -118,6 +118,8 @@ ALLOWED = {
         f"/console/projects/{{project}}/{end}": {*EVERY_ROLE}
         for end in (
             "campaigns",
+            "analytics",
+            *(f"analytics/{tab}" for tab in ("templates", "providers", "hours")),
             "contacts",
             "contacts/{contact_id}",
             "lists",
