@@ -1,5 +1,7 @@
 """The table of all pages, from which routes, rights, menu and their tests are derived."""
 
+from mailqueue.console.ab_tests import acting as ab_tests_acting
+from mailqueue.console.ab_tests import pages as ab_tests_pages
 from mailqueue.console.analytics import pages as analytics_pages
 from mailqueue.console.audit import pages as audit_pages
 from mailqueue.console.campaigns import pages as campaigns_pages
@@ -73,6 +75,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *recipients_exporting.PAGES,
     *campaigns_pages.PAGES,
     *analytics_pages.PAGES,
+    *ab_tests_pages.PAGES,
+    *ab_tests_acting.PAGES,
     *incidents_pages.PAGES,
     *pauses_pages.PAGES,
     *suppression_pages.PAGES,

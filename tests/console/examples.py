@@ -16,6 +16,7 @@ from mailqueue.sequences import enrollments
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.timed_events import events
 from tests import make
+from tests.analytics.ab_tests import steps
 from tests.contacts import people
 from tests.schedules import turning
 from tests.sequences import running
@@ -150,8 +151,19 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
             "finished_at": datetime.now(UTC),
         },
     )
+    ab_test = await steps.created(
+        conn,
+        project,
+        name=subject[:200],
+        variants=[
+            {"name": "A", "share": 50, "subject": subject[:998]},
+            {"name": "B", "share": 50, "subject": "Hello"},
+        ],
+    )
     return {
         "project": project,
+        "ab_test_id": str(ab_test.id),
+        "variant": "B",
         "export_id": str(export),
         "contact_id": contact["id"],
         "list": contacts,

@@ -119,6 +119,8 @@ ALLOWED = {
         for end in (
             "campaigns",
             "analytics",
+            "ab-tests",
+            "ab-tests/{ab_test_id}",
             *(f"analytics/{tab}" for tab in ("templates", "providers", "hours")),
             "contacts",
             "contacts/{contact_id}",
@@ -140,6 +142,9 @@ ALLOWED = {
             *(f"schedules/{{schedule_id}}/{act}" for act in ("pause", "resume", "run")),
             *(f"schedules/{{schedule_id}}/{act}" for act in ("skip", "cancel")),
             *(f"sequences/{{sequence}}/{act}" for act in ("pause", "resume")),
+            "ab-tests/new",
+            *(f"ab-tests/{{ab_test_id}}/{act}" for act in ("recipients", "choose-{variant}")),
+            "ab-tests/{ab_test_id}/cancel",
             "contacts/import",
             "contacts/new",
             *(f"contacts/{{contact_id}}/{act}" for act in ("change", "remove")),
