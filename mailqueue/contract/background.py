@@ -10,23 +10,25 @@ from mailqueue.contract.value import Value
 
 @dataclass(frozen=True, slots=True)
 class BackgroundOperation(Value):
-    """An operation on all queued emails of a project that match a filter."""
+    """An operation on all emails of a project that match a filter."""
 
     id: UUID
     project: str
     verb: str
-    """`hold`, `release` or `cancel`."""
+    """`hold`, `release`, `cancel`, `requeue` or `move`."""
     filter: dict[str, Any]
+    to: str | None
+    """Name of the sender account of a move; null: any, and for other operations."""
     reason: str
     state: str
     """`waiting`, `running`, `stopping`, `done`, `stopped` or `failed`."""
     emails: int
     """Number of emails that were changed so far."""
     searched: int
-    """Number of queued emails that were searched so far, in all passes."""
+    """Number of emails that were searched so far, in all passes."""
     passes: int
     """Number of the current pass over the queue, at most 5; the last one matches nothing, or is the
-    fifth.
+    fifth. Emails are queued again in one pass.
     """
     requested_by: str
     stop_requested_by: str | None
@@ -55,6 +57,6 @@ class MatchCount(Value):
     is_complete: bool
     """false: counting stopped at a bound, and there may be more."""
     searched: int
-    """Number of queued emails that were searched."""
+    """Number of emails that were searched."""
     examples: list[MatchingEmail]
     """The first of them, at most ten."""

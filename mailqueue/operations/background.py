@@ -1,4 +1,4 @@
-"""Operations on all queued mail of a project that matches a filter, carried out by workers."""
+"""Operations on all mail of a project that matches a filter, carried out by workers."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -13,7 +13,7 @@ from mailqueue.operations.store import background as store
 MAX_COUNTED = 100_000
 """Emails that a count counts; beyond, it says that there are more."""
 MAX_SEARCHED = 500_000
-"""Queued emails, of all projects, that a count searches."""
+"""Emails that a count searches: queued ones of all projects, or finished ones of one."""
 EXAMPLES = 10
 """Emails that a count shows."""
 MAX_REASON = 500
@@ -40,12 +40,21 @@ class OperationVerb(StrEnum):
     HOLD = "hold"
     RELEASE = "release"
     CANCEL = "cancel"
+    REQUEUE = "requeue"
+    MOVE = "move"
 
 
 async def count(
-    conn: Conn, project_id: UUID, *, verb: OperationVerb, where: Mapping[str, str]
+    conn: Conn,
+    project_id: UUID,
+    *,
+    verb: OperationVerb,
+    where: Mapping[str, str],
+    to: str | None = None,
 ) -> MatchCount:
     """Return how many emails an operation would change now, with the first of them.
+
+    `to`: the sender account of a move; None: any of the project.
 
     Raises:
         InvalidField: a field is invalid.
@@ -59,6 +68,7 @@ async def count(
         max_emails=MAX_COUNTED,
         max_searched=MAX_SEARCHED,
         examples=EXAMPLES,
+        to=to,
     )
     shown = await store.examples_of(conn, project_id, found.examples) if found.examples else []
     return MatchCount(found.emails, found.is_complete, found.searched, shown)
@@ -72,15 +82,18 @@ async def begin(
     where: Mapping[str, str],
     reason: str,
     by: str,
+    to: str | None = None,
 ) -> BackgroundOperation:
     """Begin an operation, in the caller's transaction; workers carry it out.
+
+    `to`: the sender account of a move; None: any of the project.
 
     Raises:
         InvalidField: a field is invalid.
         Conflict: the project has 100 operations that are not finished.
     """
     _check_domain(where)
-    made = await store.begin(conn, project_id, verb=verb, where=where, reason=reason, by=by)
+    made = await store.begin(conn, project_id, verb=verb, where=where, reason=reason, by=by, to=to)
     return await find(conn, project_id, made)
 
 

@@ -43,9 +43,9 @@ class Finding:
 class BulkOperation:
     """An operation on all matching mail: the verb, the filter, and the verb's argument."""
 
-    verb: str  # hold, release, cancel, requeue, resend, reprioritise
+    verb: str  # hold, release, cancel, requeue, move, resend, reprioritise
     where: Mapping[str, str]  # as SQL's filters take it
-    argument: Mapping[str, str]  # reason, priority
+    argument: Mapping[str, str]  # reason, priority, to
 
 
 @dataclass(frozen=True, slots=True)

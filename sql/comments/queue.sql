@@ -254,7 +254,8 @@ SELECT mailqueue.describe_columns('table_sizes', ARRAY[
 
 SELECT mailqueue.describe_columns('bulk_operations', ARRAY[
     ['id', 'Id of the operation. Operations of a project are carried out in the order of their ids.'],
-    ['verb', 'What is done with mail that matches: hold, release or cancel.'],
+    ['verb', 'What is done with mail that matches: hold, release, cancel, requeue or move.'],
+    ['to_sender', 'Sender account of a move; NULL: any, and for other operations.'],
     ['filter', 'Conditions that mail matches, as hold_matching() takes them, but the project.'],
     ['reason', 'Reason, stored with mail that is held or cancelled.'],
     ['requested_by', 'Who began the operation.'],

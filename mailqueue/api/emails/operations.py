@@ -1,4 +1,4 @@
-"""Endpoints that hold, release or cancel all queued mail that matches a filter."""
+"""Endpoints that hold, release, cancel or move all queued mail that matches, or queue it again."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -46,7 +46,7 @@ class OperationFilter(StrictRequestModel):
     """Name of the sender account that was used, or is the only one that can be."""
     batch: UUID | None = Field(default=None, strict=False)
     """Batch id."""
-    status: Literal["pending", "held", "assigned"] | None = None
+    status: Literal["pending", "held", "assigned", "failed", "expired", "cancelled"] | None = None
     """Status, where the operation takes more than one."""
     older_than: StorableText | None = Field(default=None, min_length=1, max_length=50)
     """Minimum age, such as `30min`, `4h` or `2d`."""
@@ -62,10 +62,15 @@ class OperationFilter(StrictRequestModel):
 class Matching(StrictRequestModel):
     """An operation and the emails that it is for."""
 
-    verb: Literal["hold", "release", "cancel"]
-    """`hold` takes pending emails, `release` held ones, `cancel` all that are not sent yet."""
+    verb: Literal["hold", "release", "cancel", "requeue", "move"]
+    """`hold` takes pending emails, `release` held ones, `cancel` all that are not sent yet, `move`
+    pending and held ones. `requeue` queues failed, expired and cancelled ones again, with the same
+    ids.
+    """
     filter: OperationFilter
     """Conditions that an email must match."""
+    to: StorableText | None = Field(default=None, min_length=1, max_length=100)
+    """Name of the sender account of a `move`; any of the project if omitted."""
 
 
 class NewOperation(Matching):
@@ -85,6 +90,7 @@ async def count(call: RequestContext) -> MatchCount:
                 call.caller.project_id,
                 verb=OperationVerb(wanted.verb),
                 where=wanted.filter.conditions(),
+                to=wanted.to,
             )
 
 
@@ -100,6 +106,7 @@ async def begin(call: RequestContext) -> BackgroundOperation:
                 where=wanted.filter.conditions(),
                 reason=wanted.reason,
                 by=call.by,
+                to=wanted.to,
             )
 
 
@@ -156,7 +163,7 @@ ENDPOINTS = (
         "POST",
         PATH,
         Scope.EMAIL_SEND,
-        "Hold, release or cancel all queued emails that match a filter.",
+        "Hold, release, cancel, move or queue again all emails that match a filter.",
         begin,
         request=NewOperation,
         response=BackgroundOperation,
@@ -173,7 +180,7 @@ ENDPOINTS = (
         "POST",
         f"{PATH}/count",
         Scope.EMAIL_READ,
-        "Count the queued emails that an operation would change.",
+        "Count the emails that an operation would change.",
         count,
         request=Matching,
         response=MatchCount,

@@ -9,7 +9,7 @@ import click
 
 from mailqueue.cli.emails.listing import list_
 from mailqueue.cli.emails.many import EmailCommand, print_handled, run_command
-from mailqueue.cli.emails.selection import Selection, selection_options
+from mailqueue.cli.emails.selection import Selection, moving_options, selection_options
 from mailqueue.cli.emails.view import print_email
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result
@@ -141,10 +141,12 @@ def release(*, selection: Selection, is_background: bool) -> None:
     )
 )
 @selection_options
+@_background_option
 @json_option
-def requeue(*, selection: Selection) -> None:
+def requeue(*, selection: Selection, is_background: bool) -> None:
     """Requeue failed, expired or cancelled emails under the same ids."""
-    run_command(selection, EmailCommand("requeue", "requeued", {}, emails.requeue))
+    deed = EmailCommand("requeue", "requeued", {}, emails.requeue)
+    run_command(selection, deed, is_background=is_background)
 
 
 @email.command(
@@ -207,24 +209,31 @@ def reprioritise(*, selection: Selection, priority: str) -> None:
 
 
 @email.command(
-    epilog=examples(f"mailqueue email move {_ID} --sender backup --reason 'relay is down'")
+    epilog=examples(
+        f"mailqueue email move {_ID} --sender backup --reason 'relay is down'",
+        "mailqueue email move --project default --from relay --sender backup --background",
+    )
 )
-@click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
+@moving_options
 @click.option("--sender", metavar="NAME", help="Sender account of the email's project.")
 @click.option("--any", "is_any", is_flag=True, help="Let any sender account send it.")
 @click.option("--reason", default="by hand", show_default=True, help="Reason for the audit log.")
-@click.option("--dry-run", is_flag=True, help="Print what would be done and change nothing.")
+@_background_option
 @json_option
 def move(
-    *, ids: Sequence[UUID], sender: str | None, is_any: bool, reason: str, dry_run: bool
+    *, selection: Selection, sender: str | None, is_any: bool, reason: str, is_background: bool
 ) -> None:
     """Let another sender account send pending or held emails."""
     if (sender is not None) == is_any:
         raise click.UsageError("give either --sender or --any")
-    operation = EmailOperation(ids, operator(), is_trial=dry_run)
-    print_handled(
-        execute(lambda app: emails.move(app.conn, operation, sender=sender, reason=reason))
+    to = {} if sender is None else {"to": sender}
+    deed = EmailCommand(
+        "move",
+        "moved",
+        {"reason": reason, **to},
+        lambda conn, operation: emails.move(conn, operation, sender=sender, reason=reason),
     )
+    run_command(selection, deed, is_background=is_background)
 
 
 @email.command(

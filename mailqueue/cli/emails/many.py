@@ -98,6 +98,7 @@ async def _begun(conn: Conn, order: BulkOperation) -> BackgroundOperation:
         where={name: value for name, value in order.where.items() if name != "project"},
         reason=order.argument.get("reason", "by an operator"),
         by=operator(),
+        to=order.argument.get("to"),
     )
 
 

@@ -47,8 +47,8 @@ _OPERATIONS = (
 def operation() -> None:
     """Show and stop operations on all matching emails that workers carry out.
 
-    `mailqueue email hold`, `release` and `cancel` begin them with --background, as do the console
-    and the HTTP API.
+    `mailqueue email hold`, `release`, `cancel`, `requeue` and `move` begin them with --background,
+    as do the console and the HTTP API.
     """
 
 
@@ -110,6 +110,7 @@ def _facts(one: BackgroundOperation) -> list[tuple[str, object]]:
         ("project", one.project),
         ("verb", one.verb),
         ("filter", _told(one.filter)),
+        ("to", one.to),
         ("reason", one.reason),
         ("state", one.state),
         ("emails changed", one.emails),

@@ -51,12 +51,31 @@ _FILTERS = {
 }
 
 
+_FROM = click.option(
+    "--from", "sender_before", metavar="NAME", help="Name of the sender account until now."
+)
+"""The filter `sender` of a command whose --sender is another account."""
+
+
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ids, filters, --dry-run and --yes; the command receives them as one `selection`."""
+    return _selecting(command, {name: (name, option) for name, option in _FILTERS.items()})
+
+
+def moving_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same to a command that has an option --sender of its own."""
+    options = {name: (name, option) for name, option in _FILTERS.items()}
+    return _selecting(command, options | {"sender": ("sender_before", _FROM)})
+
+
+def _selecting(
+    command: Callable[..., Any], filters: Mapping[str, tuple[str, Callable[..., Any]]]
+) -> Callable[..., Any]:
+    """Add ids and filters, each by its name in SQL with its parameter and option."""
 
     @functools.wraps(command)
     def packed(*args: Any, ids: Sequence[UUID], dry_run: bool, yes: bool, **options: Any) -> Any:
-        named = {name: options.pop(name) for name in _FILTERS}
+        named = {name: options.pop(parameter) for name, (parameter, _) in filters.items()}
         where = {name: value for name, value in named.items() if value is not None}
         if ids and where:
             raise click.UsageError("give ids or a filter, not both")
@@ -70,6 +89,6 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     wrapped = click.option(
         "--dry-run", is_flag=True, help="Print what would be done and change nothing."
     )(wrapped)
-    for option in reversed(_FILTERS.values()):
+    for _, option in reversed(list(filters.values())):
         wrapped = option(wrapped)
     return click.argument("ids", metavar="[ID]...", type=click.UUID, nargs=-1)(wrapped)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mailqueue.contract.background import BackgroundOperation
 from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.model import PRIORITIES
 from mailqueue.web.forms import text_of
 
 CONDITIONS = ("subject", "campaign_id", "tag", "domain", "lane", "category")
 """The conditions that the form offers."""
-NAMES = ("verb", *CONDITIONS, "reason")
+NAMES = ("verb", *CONDITIONS, "to", "reason")
 LABELS: Mapping[str, str] = {
     "subject": "subject contains",
     "campaign_id": "campaign",
@@ -22,6 +23,7 @@ LABELS: Mapping[str, str] = {
     "status": "status",
     "older_than": "older than",
     "newer_than": "newer than",
+    "to": "to the sender account",
 }
 """How a page names each condition of an operation, those of the API and the commands too."""
 
@@ -38,6 +40,16 @@ class OperationForm:
     def where(self) -> Mapping[str, str]:
         """Return the conditions that are given."""
         return {name: self.typed[name] for name in CONDITIONS if self.typed[name]}
+
+    @property
+    def to(self) -> str | None:
+        """Return the sender account of a move; None: any, and for other operations."""
+        return self.typed["to"] or None if self.verb is OperationVerb.MOVE else None
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """Return what is given and used, for the form that begins the operation."""
+        return {**self.where, **({"to": self.to} if self.to else {})}
 
     @property
     def has_more(self) -> bool:
@@ -58,6 +70,7 @@ def read_operation(given: Mapping[str, str], verb: OperationVerb | None = None) 
     return OperationForm(typed | {"verb": used.value}, used, faults)
 
 
-def told(conditions: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the conditions of an operation as label and value."""
-    return [(LABELS.get(name, name), value) for name, value in conditions.items()]
+def told(operation: BackgroundOperation) -> list[tuple[str, str]]:
+    """Return the conditions of an operation as label and value, and where a move goes."""
+    found = [(LABELS.get(name, name), value) for name, value in operation.filter.items()]
+    return found if operation.to is None else [*found, (LABELS["to"], operation.to)]

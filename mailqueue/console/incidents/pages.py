@@ -1,4 +1,4 @@
-"""Hold, release or cancel all queued emails of a project that match: count first, then act once."""
+"""Hold, release, cancel, move or send again all emails that match: count first, then act once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.operations import background
 from mailqueue.operations.background import MAX_COUNTED, MAX_REASON, OperationVerb
 from mailqueue.operations.model import PRIORITIES
+from mailqueue.senders import accounts
 from mailqueue.web.forms import uuid_of
 
 PATH = "/console/projects/{project}/incidents"
@@ -44,6 +45,8 @@ class IncidentAction:
     past: str
     consequence: str
     is_destructive: bool = False
+    takes: str = "email that waits"
+    """What it takes, for a page on which nothing matches."""
 
 
 ACTS: Mapping[OperationVerb, IncidentAction] = {
@@ -68,7 +71,23 @@ ACTS: Mapping[OperationVerb, IncidentAction] = {
         "sent again from its own page, but there is no way to undo it for all of them.",
         is_destructive=True,
     ),
+    OperationVerb.MOVE: IncidentAction(
+        "Move",
+        "moved",
+        "Pending and held emails that match are sent by the sender account below, and by no other. "
+        "Emails that a worker is sending now, emails of test keys and those for a custom SMTP "
+        "server stay where they are; so do emails that are accepted from now on.",
+    ),
+    OperationVerb.REQUEUE: IncidentAction(
+        "Send again",
+        "queued again",
+        "Failed, expired and cancelled emails that match are queued again, with their ids, and are "
+        "sent as soon as the limits allow. Those all of whose recipients are suppressed, and those "
+        "whose content is archived, stay as they are.",
+        takes="failed, expired or cancelled email",
+    ),
 }
+"""In the order in which the form offers them."""
 
 
 async def show(context: PageContext) -> Response:
@@ -97,6 +116,7 @@ async def begin(context: PageContext, *, verb: OperationVerb) -> Response:
                 where=asked.where,
                 reason=asked.typed["reason"] or "by the console",
                 by=context.user.by,
+                to=asked.to,
             )
     except DoneBefore:
         return context.redirect(project_path(project, "incidents", done="before"))
@@ -118,7 +138,7 @@ async def show_operation(context: PageContext) -> Response:
         "incidents/operation.html",
         operation=found,
         act=ACTS[OperationVerb(found.verb)],
-        conditions=told(found.filter),
+        conditions=told(found),
         is_live=found.state in RUNNING,
         release=_release_of(context, found),
         done=context.query("done"),
@@ -154,11 +174,13 @@ async def _shown(
             try:
                 async with conn.transaction():
                     counted = await background.count(
-                        conn, context.seen.id, verb=asked.verb, where=asked.where
+                        conn, context.seen.id, verb=asked.verb, where=asked.where, to=asked.to
                     )
             except InvalidField as exc:
                 asked = _with_fault(asked, exc)
         found = await background.page(conn, context.seen.id, before=before, limit=PAGE_ROWS + 1)
+        listed = await accounts.list_all(conn, project=context.seen.name)
+    senders = [each.name for each in listed if each.provider != "trap"]
     operations = found[:PAGE_ROWS]
     return context.page(
         "incidents/list.html",
@@ -170,7 +192,8 @@ async def _shown(
         acts=ACTS,
         verbs=[(verb.value, act.label) for verb, act in ACTS.items()],
         priorities=[("", "any"), *((word, word) for word in PRIORITIES)],
-        operations=[(each, told(each.filter)) for each in operations],
+        operations=[(each, told(each)) for each in operations],
+        senders=[("", "any"), *((name, name) for name in senders)],
         following=operations[-1].id if len(found) > PAGE_ROWS else None,
         longest=MAX_REASON,
         max_counted=MAX_COUNTED,

@@ -29,7 +29,14 @@ class OperationPreview:
 
 
 async def begin(
-    conn: Conn, project_id: UUID, *, verb: str, where: Mapping[str, str], reason: str, by: str
+    conn: Conn,
+    project_id: UUID,
+    *,
+    verb: str,
+    where: Mapping[str, str],
+    reason: str,
+    by: str,
+    to: str | None = None,
 ) -> UUID:
     """Begin an operation; return its id.
 
@@ -37,7 +44,7 @@ async def begin(
         InvalidField: a field is invalid.
         Conflict: the project has too many operations that are not finished.
     """
-    asked = _asked(project_id, verb, where) | {"reason": reason, "by": by}
+    asked = _asked(project_id, verb, where, to) | {"reason": reason, "by": by}
     try:
         with refusals():
             return await fetch.value(conn, "begin_bulk_operation", asked, UUID)
@@ -60,13 +67,14 @@ async def preview(
     max_emails: int,
     max_searched: int,
     examples: int,
+    to: str | None = None,
 ) -> OperationPreview:
     """Count the mails that an operation would change.
 
     Raises:
         InvalidField: a field is invalid.
     """
-    asked = _asked(project_id, verb, where) | {
+    asked = _asked(project_id, verb, where, to) | {
         "max_emails": max_emails,
         "max_searched": max_searched,
         "examples": examples,
@@ -119,5 +127,12 @@ async def end(conn: Conn, operation_id: UUID, *, state: str, error: str | None) 
     )
 
 
-def _asked(project_id: UUID, verb: str, where: Mapping[str, str]) -> dict[str, object]:
-    return {"project_id": project_id, "verb": verb, "filter": Jsonb(with_wire_domains(where))}
+def _asked(
+    project_id: UUID, verb: str, where: Mapping[str, str], to: str | None
+) -> dict[str, object]:
+    return {
+        "project_id": project_id,
+        "verb": verb,
+        "filter": Jsonb(with_wire_domains(where)),
+        "to": to,
+    }

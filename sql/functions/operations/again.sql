@@ -33,6 +33,57 @@ COMMENT ON FUNCTION mailqueue.reprioritise_emails(uuid, uuid[], smallint) IS
     'Move unfinished mail to the lane of another priority of the same route. Assigned mail moves if it returns to the'
     ' queue.';
 
+-- Routing rules choose among accounts when mail is accepted, and not here.
+CREATE OR REPLACE FUNCTION mailqueue.lanes_to(p_project uuid, p_sender text) RETURNS integer[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_lanes integer[] := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
+                                WHERE l.project_id = p_project AND l.route = coalesce(p_sender, '')
+                                  AND l.home_route IS NULL AND l.rule_id IS NULL);
+BEGIN
+    IF v_lanes = '{}' OR p_sender LIKE '(%' OR p_sender = '' THEN
+        PERFORM mailqueue.refuse('to', format('this project has no sender account %s',
+                                              to_json(left(p_sender, 100))));
+    END IF;
+    RETURN v_lanes;
+END $$;
+COMMENT ON FUNCTION mailqueue.lanes_to(uuid, text) IS
+    'The lanes of a named sender account, or of any for NULL, to which mail can be moved; raises 22023 if there are '
+    'none.';
+
+CREATE OR REPLACE FUNCTION mailqueue.move_emails(p_project uuid, p_ids uuid[], p_sender text)
+RETURNS TABLE (id uuid, result text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_lanes integer[];
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    v_lanes := mailqueue.lanes_to(p_project, p_sender);
+    RETURN QUERY
+    WITH moved AS (
+        UPDATE mailqueue.email_queue AS q SET lane_id = l.id
+          FROM mailqueue.lanes AS l
+         WHERE q.id = ANY (p_ids) AND q.project_id = p_project AND q.status IN ('pending', 'held')
+           AND NOT q.is_test AND coalesce(mailqueue.mode(), false) = q.is_test
+           AND (q.run_at < '9000-01-01' OR q.is_ordered)     -- beyond: it has a custom SMTP server
+           AND l.id = ANY (v_lanes) AND l.priority = q.priority AND l.id <> q.lane_id
+        RETURNING q.id, q.lane_id, q.run_at, q.status
+    ), signalled AS (
+        INSERT INTO mailqueue.lane_signals (lane_id, due_at)
+        SELECT m.lane_id, min(m.run_at) FROM moved AS m WHERE m.status = 'pending' GROUP BY m.lane_id
+    )
+    SELECT m.id, 'moved'::text FROM moved AS m;
+    PERFORM mailqueue.wake_workers();
+END $$;
+COMMENT ON FUNCTION mailqueue.move_emails(uuid, uuid[], text) IS
+    'Send pending and held mail by a named sender account, or by any for NULL. Test mail, and mail for a custom SMTP '
+    'server, stays where it is.';
+
 -- Of recipients of mail that was not sent, those that it still has to be sent to; of test mail none.
 CREATE OR REPLACE FUNCTION mailqueue.still_suppressed(p_project uuid, p_ids uuid[])
 RETURNS TABLE (id uuid, reason text)

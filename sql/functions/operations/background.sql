@@ -1,4 +1,4 @@
--- Operations on all queued mail of a project that matches a filter, carried out by workers: rows of bulk_operations.
+-- Operations on all mail of a project that matches a filter, carried out by workers: rows of bulk_operations.
 --
 -- Unlike continue_operation(), one batch searches a bounded number of queued mails, however few of them match. Its
 -- changes and its progress are written in one transaction, by who holds the claim of the row.
@@ -22,25 +22,28 @@ END $$;
 COMMENT ON FUNCTION mailqueue.filter_in_project(uuid, jsonb) IS
     'A filter of mails with the name of a project, as read_filter() takes it; at least one other condition is needed.';
 
-CREATE OR REPLACE FUNCTION mailqueue.check_bulk_operation(p_project uuid, p_verb text, p_filter jsonb, p_reason text)
+CREATE OR REPLACE FUNCTION mailqueue.check_bulk_operation(p_project uuid, p_verb text, p_filter jsonb, p_reason text,
+    p_to text)
 RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF p_verb IS NULL OR p_verb NOT IN ('hold', 'release', 'cancel') THEN
+    IF p_verb IS NULL OR p_verb NOT IN ('hold', 'release', 'cancel', 'requeue', 'move') THEN
         PERFORM mailqueue.refuse('verb',
-                                 format('hold, release or cancel, got %s',
+                                 format('hold, release, cancel, requeue or move, got %s',
                                         coalesce(to_json(left(p_verb, 100))::text, 'none')));
+    ELSIF p_to IS NOT NULL AND p_verb <> 'move' THEN
+        PERFORM mailqueue.refuse('to', 'is for a move');
     END IF;
     PERFORM mailqueue.check_operation(p_verb, mailqueue.filter_in_project(p_project, p_filter),
-                                      jsonb_build_object('reason', p_reason), clock_timestamp());
+                                      jsonb_build_object('reason', p_reason, 'to', p_to), clock_timestamp());
 END $$;
-COMMENT ON FUNCTION mailqueue.check_bulk_operation(uuid, text, jsonb, text) IS
+COMMENT ON FUNCTION mailqueue.check_bulk_operation(uuid, text, jsonb, text, text) IS
     'Raise 22023 for an operation that workers cannot carry out, naming the field.';
 
 CREATE OR REPLACE FUNCTION mailqueue.begin_bulk_operation(p_project uuid, p_verb text, p_filter jsonb, p_reason text,
-    p_by text) RETURNS uuid
+    p_by text, p_to text DEFAULT NULL) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -48,7 +51,7 @@ DECLARE
     v_id uuid := mailqueue.uuidv7();
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    PERFORM mailqueue.check_bulk_operation(p_project, p_verb, p_filter, p_reason);
+    PERFORM mailqueue.check_bulk_operation(p_project, p_verb, p_filter, p_reason, p_to);
     -- Those of test keys are counted apart.
     IF (SELECT count(*) FROM (SELECT FROM mailqueue.bulk_operations AS o
                                WHERE o.project_id = p_project AND o.status IN ('pending', 'assigned')
@@ -56,16 +59,59 @@ BEGIN
                                LIMIT 100) AS waiting) = 100 THEN
         RAISE object_in_use USING MESSAGE = 'the project has 100 operations that are not finished';
     END IF;
-    INSERT INTO mailqueue.bulk_operations (id, project_id, verb, filter, reason, requested_by, is_test)
-    VALUES (v_id, p_project, p_verb, p_filter, coalesce(nullif(p_reason, ''), 'by an operator'),
+    INSERT INTO mailqueue.bulk_operations (id, project_id, verb, filter, to_sender, reason, requested_by, is_test)
+    VALUES (v_id, p_project, p_verb, p_filter, p_to, coalesce(nullif(p_reason, ''), 'by an operator'),
             coalesce(left(p_by, 200), session_user), mailqueue.mode());
     PERFORM mailqueue.record_operation(p_project, 'operation.begun', 'operation ' || v_id,
-                jsonb_build_object('verb', p_verb, 'filter', p_filter, 'reason', p_reason), p_by);
+                jsonb_build_object('verb', p_verb, 'filter', p_filter, 'reason', p_reason)
+                || jsonb_strip_nulls(jsonb_build_object('to', p_to)), p_by);
     RETURN v_id;
 END $$;
-COMMENT ON FUNCTION mailqueue.begin_bulk_operation(uuid, text, jsonb, text, text) IS
-    'Let workers hold, release or cancel all queued mail of a project that matches a filter; returns the id of the '
-    'operation.';
+COMMENT ON FUNCTION mailqueue.begin_bulk_operation(uuid, text, jsonb, text, text, text) IS
+    'Let workers hold, release, cancel or move all queued mail of a project that matches a filter, or queue what failed'
+    ' again; p_to: the sender account of a move, NULL for any. Returns the id of the operation.';
+
+-- Of all projects together in the order of the primary key, or of one project in the order of its index.
+CREATE OR REPLACE FUNCTION mailqueue.operation_window(p_project uuid, p_is_finished boolean, p_after uuid,
+    p_scan integer)
+RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+BEGIN
+    IF p_is_finished THEN
+        RETURN ARRAY(SELECT h.id FROM mailqueue.email_history AS h
+                      WHERE h.project_id = p_project
+                        AND h.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+                      ORDER BY h.id LIMIT p_scan);
+    END IF;
+    RETURN ARRAY(SELECT q.id FROM mailqueue.email_queue AS q
+                  WHERE q.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+                  ORDER BY q.id LIMIT p_scan);
+END $$;
+COMMENT ON FUNCTION mailqueue.operation_window(uuid, boolean, uuid, integer) IS
+    'Ids of the next mails that an operation searches: of all queued ones, or of the finished ones of a project.';
+
+CREATE OR REPLACE FUNCTION mailqueue.pick_for_bulk(p_project uuid, p_verb text, p_filter jsonb, p_to text,
+    p_now timestamptz, p_after uuid, p_until uuid, p_most integer)
+RETURNS uuid[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_filter jsonb := mailqueue.filter_in_project(p_project, p_filter);
+    v record;
+BEGIN
+    SELECT * INTO v FROM mailqueue.operation_verb(p_verb);
+    IF v.is_finished THEN
+        RETURN mailqueue.pick_finished(v_filter, p_now, v.statuses, p_after, p_most, p_until);
+    END IF;
+    RETURN mailqueue.pick_queued(v_filter, p_now, v.statuses, p_after, p_most, NULL, p_until,
+                                 CASE p_verb WHEN 'move' THEN mailqueue.lanes_to(p_project, p_to) END);
+END $$;
+COMMENT ON FUNCTION mailqueue.pick_for_bulk(uuid, text, jsonb, text, timestamptz, uuid, uuid, integer) IS
+    'Ids of the mails that an operation of workers changes, after an id and up to another.';
 
 -- p_scan: queued mails that one batch searches at most, those of other projects included: the queue is read in the
 -- order of its primary key. p_most: mails that it changes at most. The settings apply to everything that it calls.
@@ -78,7 +124,7 @@ AS $$
 DECLARE
     v_max_passes constant smallint := 5;  -- mail that workers held during a pass is found by the next one
     o record;
-    v_statuses text[];
+    v record;
     v_window uuid[];
     v_ids uuid[] := '{}';
     v_until uuid;
@@ -105,32 +151,35 @@ BEGIN
     -- What changes mail asks for the project and the mode that the transaction acts for.
     PERFORM set_config('mailqueue.project', o.project_id::text, true),
             set_config('mailqueue.mode', CASE o.is_test WHEN true THEN 'test' WHEN false THEN 'live' ELSE '' END, true);
-    v_window := ARRAY(SELECT q.id FROM mailqueue.email_queue AS q
-                       WHERE q.id > coalesce(o.searched_until, '00000000-0000-0000-0000-000000000000')
-                       ORDER BY q.id LIMIT p_scan);
-    v_statuses := (mailqueue.operation_verb(o.verb)).statuses;
+    SELECT * INTO v FROM mailqueue.operation_verb(o.verb);
+    v_window := mailqueue.operation_window(o.project_id, v.is_finished, o.searched_until, p_scan);
     v_is_pass_over := cardinality(v_window) < p_scan;
     IF v_window <> '{}' THEN
         v_until := v_window[cardinality(v_window)];
-        v_ids := mailqueue.pick_queued(mailqueue.filter_in_project(o.project_id, o.filter), o.created_at, v_statuses,
-                                       o.searched_until, p_most, NULL, v_until);
+        v_ids := mailqueue.pick_for_bulk(o.project_id, o.verb, o.filter, o.to_sender, o.created_at, o.searched_until,
+                                         v_until, p_most);
         IF cardinality(v_ids) = p_most AND v_ids[p_most] < v_until THEN
             v_until := v_ids[p_most];
             v_is_pass_over := false;
         END IF;
         v_searched := (SELECT count(*) FROM unnest(v_window) AS w(id) WHERE w.id <= v_until);
         v_matched := cardinality(v_ids);
-        v_ids := mailqueue.lock_queued(v_ids, v_statuses);
+        IF NOT v.is_finished THEN
+            v_ids := mailqueue.lock_queued(v_ids, v.statuses);
+        END IF;
     END IF;
     IF v_ids <> '{}' THEN
         SELECT count(*) INTO v_done FROM (
             SELECT 1 FROM mailqueue.hold_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'hold'
             UNION ALL SELECT 1 FROM mailqueue.release_emails(o.project_id, v_ids) WHERE o.verb = 'release'
-            UNION ALL SELECT 1 FROM mailqueue.cancel_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'cancel')
+            UNION ALL SELECT 1 FROM mailqueue.cancel_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'cancel'
+            UNION ALL SELECT 1 FROM mailqueue.requeue_emails(o.project_id, v_ids) WHERE o.verb = 'requeue'
+            UNION ALL SELECT 1 FROM mailqueue.move_emails(o.project_id, v_ids, o.to_sender) WHERE o.verb = 'move')
             AS handled;
     END IF;
-    -- What another transaction has locked was skipped, and is left to the next pass.
-    v_is_over := v_is_pass_over AND (o.pass_emails + v_matched = 0 OR o.pass >= v_max_passes);
+    -- What another transaction has locked was skipped, and is left to the next pass. Mail that is queued again may fail
+    -- again meanwhile: it gets one pass.
+    v_is_over := v_is_pass_over AND (v.is_finished OR o.pass_emails + v_matched = 0 OR o.pass >= v_max_passes);
     UPDATE mailqueue.bulk_operations AS b
        SET searched = b.searched + v_searched, emails = b.emails + v_done,
            searched_until = CASE WHEN NOT v_is_pass_over THEN v_until END,
@@ -180,7 +229,7 @@ COMMENT ON FUNCTION mailqueue.stop_bulk_operation(uuid, uuid, text) IS
 
 -- Both bounds keep it short: many matches, and few among many queued mails.
 CREATE OR REPLACE FUNCTION mailqueue.preview_bulk_operation(p_project uuid, p_verb text, p_filter jsonb,
-    p_max_emails integer, p_max_searched integer, p_examples integer,
+    p_max_emails integer, p_max_searched integer, p_examples integer, p_to text DEFAULT NULL,
     OUT emails integer, OUT searched integer, OUT is_complete boolean, OUT examples uuid[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -189,28 +238,23 @@ AS $$
 DECLARE
     v_step constant integer := 10000;
     v_now timestamptz := clock_timestamp();
-    v_filter jsonb;
-    v_statuses text[];
+    v_is_finished boolean := (mailqueue.operation_verb(p_verb)).is_finished;
     v_window uuid[];
     v_ids uuid[];
     v_after uuid;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    PERFORM mailqueue.check_bulk_operation(p_project, p_verb, p_filter, NULL);
-    v_filter := mailqueue.filter_in_project(p_project, p_filter);
-    v_statuses := (mailqueue.operation_verb(p_verb)).statuses;
+    PERFORM mailqueue.check_bulk_operation(p_project, p_verb, p_filter, NULL, p_to);
     emails := 0;
     searched := 0;
     is_complete := false;
     examples := '{}';
     WHILE emails <= p_max_emails AND searched < p_max_searched AND NOT is_complete LOOP
-        v_window := ARRAY(SELECT q.id FROM mailqueue.email_queue AS q
-                           WHERE q.id > coalesce(v_after, '00000000-0000-0000-0000-000000000000')
-                           ORDER BY q.id LIMIT v_step);
+        v_window := mailqueue.operation_window(p_project, v_is_finished, v_after, v_step);
         is_complete := cardinality(v_window) < v_step;
         IF v_window <> '{}' THEN
-            v_ids := mailqueue.pick_queued(v_filter, v_now, v_statuses, v_after, v_step, NULL,
-                                           v_window[cardinality(v_window)]);
+            v_ids := mailqueue.pick_for_bulk(p_project, p_verb, p_filter, p_to, v_now, v_after,
+                                             v_window[cardinality(v_window)], v_step);
             v_after := v_window[cardinality(v_window)];
             emails := emails + cardinality(v_ids);
             searched := searched + cardinality(v_window);
@@ -222,6 +266,6 @@ BEGIN
         is_complete := false;
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.preview_bulk_operation(uuid, text, jsonb, integer, integer, integer) IS
-    'Number of queued mails that an operation would change, and the ids of the first of them; is_complete: false where '
+COMMENT ON FUNCTION mailqueue.preview_bulk_operation(uuid, text, jsonb, integer, integer, integer, text) IS
+    'Number of mails that an operation would change, and the ids of the first of them; is_complete: false where '
     'a bound was reached, and there may be more. Changes nothing.';

@@ -10,6 +10,7 @@ AS $$
         ('release', 'emails.released', '{held}', false),
         ('cancel', 'emails.cancelled', '{pending,held,assigned}', false),
         ('reprioritise', 'emails.reprioritised', '{pending,held,assigned}', false),
+        ('move', 'emails.moved', '{pending,held}', false),
         ('requeue', 'emails.requeued', '{failed,expired,cancelled}', true),
         ('resend', 'emails.resent', '{sent}', true),
         ('set_aside', 'emails.set_aside', '{pending}', false)
@@ -17,7 +18,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.operation_verb(text) IS 'Audit name and states of an operator action.';
 
--- p_argument: {"reason": …} or {"priority": …}; p_by: the operator, if it is not the login.
+-- p_argument: {"reason": …}, {"priority": …} or {"to": sender account}; p_by: the operator, if it is not the login.
 CREATE OR REPLACE FUNCTION mailqueue.begin_operation(p_verb text, p_filter jsonb, p_argument jsonb,
     p_by text DEFAULT NULL)
 RETURNS bigint
@@ -71,6 +72,8 @@ BEGIN
         PERFORM mailqueue.refuse('priority',
                                  format('critical, high, normal or low, got %s',
                                         coalesce(to_json(left(p_argument ->> 'priority', 100))::text, 'none')));
+    ELSIF p_verb = 'move' THEN
+        PERFORM mailqueue.lanes_to(f.project_id, p_argument ->> 'to');
     END IF;
     PERFORM mailqueue.check_text('reason', p_argument ->> 'reason', 500);
 END $$;
@@ -91,7 +94,10 @@ BEGIN
         RETURN mailqueue.pick_finished(p_filter, p_now, v.statuses, p_after, p_most);
     END IF;
     RETURN mailqueue.pick_queued(p_filter, p_now, v.statuses, p_after, p_most,
-                                 mailqueue.priority_named(p_argument ->> 'priority'));
+                                 mailqueue.priority_named(p_argument ->> 'priority'), NULL,
+                                 CASE p_verb WHEN 'move'
+                                      THEN mailqueue.lanes_to(mailqueue.project_named(p_filter ->> 'project'),
+                                                              p_argument ->> 'to') END);
 END $$;
 COMMENT ON FUNCTION mailqueue.pick_for_operation(text, jsonb, jsonb, timestamptz, uuid, integer) IS
     'Ids of the mails that an operation applies to, up to a limit, after an id.';
@@ -163,6 +169,7 @@ BEGIN
         SELECT 1 FROM mailqueue.hold_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'hold'
         UNION ALL SELECT 1 FROM mailqueue.release_emails(o.project_id, v_ids) WHERE o.verb = 'release'
         UNION ALL SELECT 1 FROM mailqueue.cancel_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'cancel'
+        UNION ALL SELECT 1 FROM mailqueue.move_emails(o.project_id, v_ids, o.detail ->> 'to') WHERE o.verb = 'move'
         UNION ALL SELECT 1 FROM mailqueue.requeue_emails(o.project_id, v_ids) WHERE o.verb = 'requeue'
         UNION ALL SELECT 1 FROM mailqueue.resend_emails(o.project_id, v_ids, o.reason) WHERE o.verb = 'resend'
         UNION ALL SELECT 1
@@ -248,3 +255,13 @@ $$;
 COMMENT ON FUNCTION mailqueue.reprioritise_matching(jsonb, text, text, boolean, integer) IS
     'Move unfinished mail that matches to the lanes of another priority; returns the number moved, limited for each '
     'call.';
+
+CREATE OR REPLACE FUNCTION mailqueue.move_matching(filter jsonb, sender text,
+    reason text DEFAULT 'moved by an operator', dry_run boolean DEFAULT false, most integer DEFAULT 1000)
+RETURNS integer
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT mailqueue.operate_matching('move', $1, jsonb_build_object('to', $2, 'reason', $3), $4, $5) $$;
+COMMENT ON FUNCTION mailqueue.move_matching(jsonb, text, text, boolean, integer) IS
+    'Let a named sender account, or any for NULL, send pending and held mail that matches; returns the number moved, '
+    'limited for each call.';

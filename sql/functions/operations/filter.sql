@@ -122,9 +122,10 @@ $$;
 COMMENT ON FUNCTION mailqueue.domain_of(text) IS 'The domain of an address, in its canonical form.';
 
 -- In id order, after p_after and up to p_until: the cost of a page is the rows it scans, and all pages together scan
--- once.
+-- once. p_off_lanes: only mail that can be moved to one of these lanes, and is in none of them.
 CREATE OR REPLACE FUNCTION mailqueue.pick_queued(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
-    p_most integer, p_other_than smallint DEFAULT NULL, p_until uuid DEFAULT NULL) RETURNS uuid[]
+    p_most integer, p_other_than smallint DEFAULT NULL, p_until uuid DEFAULT NULL, p_off_lanes integer[] DEFAULT NULL)
+RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET plan_cache_mode = force_generic_plan
@@ -140,6 +141,8 @@ BEGIN
            AND q.id <= coalesce(p_until, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
            AND coalesce(mailqueue.mode(), q.is_test) = q.is_test
            AND NOT q.is_cancelled AND (p_other_than IS NULL OR q.priority <> p_other_than)
+           AND (p_off_lanes IS NULL
+                OR q.lane_id <> ALL (p_off_lanes) AND NOT q.is_test AND (q.run_at < '9000-01-01' OR q.is_ordered))
            AND q.project_id = f.project_id AND q.status = ANY (p_statuses) AND (f.status IS NULL OR q.status = f.status)
            AND q.created_at <= f.created_before AND (f.created_after IS NULL OR q.created_at > f.created_after)
            AND (f.campaign_id IS NULL OR q.campaign_id = f.campaign_id)
@@ -158,12 +161,12 @@ BEGIN
                               AND position(f.subject IN lower(c.subject)) > 0))
          ORDER BY q.id LIMIT p_most);
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint, uuid) IS
+COMMENT ON FUNCTION mailqueue.pick_queued(jsonb, timestamptz, text[], uuid, integer, smallint, uuid, integer[]) IS
     'Ids of unfinished mails that match a filter, up to a limit, after an id and up to another; mails that are being'
     ' cancelled count as finished.';
 
 CREATE OR REPLACE FUNCTION mailqueue.pick_finished(p_filter jsonb, p_now timestamptz, p_statuses text[], p_after uuid,
-    p_most integer)
+    p_most integer, p_until uuid DEFAULT NULL)
 RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -176,6 +179,8 @@ BEGIN
     RETURN ARRAY(
         SELECT h.id FROM mailqueue.email_history AS h
          WHERE h.id > coalesce(p_after, '00000000-0000-0000-0000-000000000000')
+           AND h.id <= coalesce(p_until, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+           AND coalesce(mailqueue.mode(), h.is_test) = h.is_test
            AND h.project_id = f.project_id AND h.status = ANY (p_statuses) AND (f.status IS NULL OR h.status = f.status)
            AND h.created_at <= f.created_before AND (f.created_after IS NULL OR h.created_at > f.created_after)
            AND (f.campaign_id IS NULL OR h.campaign_id = f.campaign_id)
@@ -194,5 +199,5 @@ BEGIN
                               AND position(f.subject IN lower(c.subject)) > 0))
          ORDER BY h.id LIMIT p_most);
 END $$;
-COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer) IS
-    'Ids of finished mails that match a filter, up to a limit, after an id.';
+COMMENT ON FUNCTION mailqueue.pick_finished(jsonb, timestamptz, text[], uuid, integer, uuid) IS
+    'Ids of finished mails that match a filter, up to a limit, after an id and up to another.';

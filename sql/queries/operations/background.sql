@@ -1,9 +1,9 @@
--- Operations that workers carry out on all queued mail of a project that matches a filter.
+-- Operations that workers carry out on all mail of a project that matches a filter.
 
 -- name: begin_bulk_operation :value
 -- Begin an operation; its id.
 SELECT mailqueue.begin_bulk_operation(%(project_id)s::uuid, %(verb)s::text, %(filter)s::jsonb, %(reason)s::text,
-                                      %(by)s::text);
+                                      %(by)s::text, %(to)s::text);
 
 -- name: stop_bulk_operation :value
 -- Stop an operation; false if it is over, or stops already.
@@ -15,7 +15,7 @@ WHERE p.name = %(project)s::text;
 -- Count the mails that an operation would change, with the ids of some; changes nothing.
 SELECT v.emails, v.searched, v.is_complete, v.examples
 FROM mailqueue.preview_bulk_operation(%(project_id)s::uuid, %(verb)s::text, %(filter)s::jsonb, %(max_emails)s::integer,
-                                      %(max_searched)s::integer, %(examples)s::integer) AS v;
+                                      %(max_searched)s::integer, %(examples)s::integer, %(to)s::text) AS v;
 
 -- name: list_operation_examples :many
 -- Mails by id, oldest first.
@@ -26,7 +26,7 @@ ORDER BY e.id;
 
 -- name: list_bulk_operations :many
 -- Operations of a project or of all, newest first.
-SELECT o.id, p.name AS project, o.verb, o.filter, o.reason,
+SELECT o.id, p.name AS project, o.verb, o.filter, o.to_sender AS to, o.reason,
        CASE WHEN o.status IN ('done', 'stopped', 'failed') THEN o.status
             WHEN o.stop_requested_at IS NOT NULL THEN 'stopping'
             WHEN o.searched > 0 THEN 'running'
@@ -43,7 +43,7 @@ LIMIT %(limit)s::integer;
 
 -- name: find_bulk_operation :maybe
 -- One operation, of a project if one is given.
-SELECT o.id, p.name AS project, o.verb, o.filter, o.reason,
+SELECT o.id, p.name AS project, o.verb, o.filter, o.to_sender AS to, o.reason,
        CASE WHEN o.status IN ('done', 'stopped', 'failed') THEN o.status
             WHEN o.stop_requested_at IS NOT NULL THEN 'stopping'
             WHEN o.searched > 0 THEN 'running'

@@ -1,4 +1,4 @@
-"""`/v1/operations`: hold, release or cancel all queued mail that matches a filter."""
+"""`/v1/operations`: hold, release, cancel, move or queue again all mail that matches a filter."""
 
 from typing import Any
 from uuid import uuid4
@@ -51,6 +51,29 @@ async def test_what_a_count_shows_is_held_by_workers_and_told(api: Calling) -> N
     assert (done["state"], done["emails"]) == ("done", 1)
     assert [await status_of(api, each) for each in (spring, bill)] == ["held", "pending"]
     assert error_of(await api.post(f"{PATH}/{begun['id']}/stop"))["statusCode"] == 409
+
+
+async def test_what_failed_is_queued_again_and_what_waits_is_moved(api: Calling) -> None:
+    async with connect(api.database) as conn:
+        await make.sender_account(conn, name="backup")
+    spring = await queued(api, "Spring sale")
+    assert (await api.post(f"/v1/emails/{spring}/cancel")).is_success
+
+    again = SPRING | {"verb": "requeue"}
+    assert (await api.post(f"{PATH}/count", again)).json()["emails"] == 1
+    assert (await api.post(PATH, again)).json()["to"] is None
+    await work_once(api.database, "operations", OperationHandler(api.database))
+    assert await status_of(api, spring) == "pending"
+
+    moving = SPRING | {"verb": "move", "to": "backup"}
+    assert (await api.post(f"{PATH}/count", moving)).json()["emails"] == 1
+    begun = (await api.post(PATH, moving)).json()
+    assert (begun["verb"], begun["to"]) == ("move", "backup")
+    await work_once(api.database, "operations", OperationHandler(api.database))
+    assert (await api.get(f"{PATH}/{begun['id']}")).json()["emails"] == 1
+    assert (await api.post(f"{PATH}/count", moving)).json()["emails"] == 0
+    for wrong in (moving | {"to": "nobody"}, SPRING | {"to": "backup"}):
+        assert "to" in error_of(await api.post(PATH, wrong))["message"]
 
 
 async def test_operations_are_listed_in_pages_and_stopped(api: Calling) -> None:

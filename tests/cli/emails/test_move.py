@@ -37,6 +37,30 @@ def test_an_email_is_moved_to_an_account_or_to_any(on_fresh_db: Cli) -> None:
     assert on_fresh_db.sql(lambda conn: make.scalar(conn, ROUTE)) == ""
 
 
+def test_all_that_match_are_moved_at_once_or_by_workers(on_fresh_db: Cli) -> None:
+    on_fresh_db.sql(one)
+    where = ("--project", "default", "--from", "relay", "--subject", "bill")
+    both = on_fresh_db("email", "move", *where, "--sender", "backup", "--any")
+    trial = on_fresh_db("email", "move", *where, "--sender", "backup", "--dry-run")
+    unknown = on_fresh_db("email", "move", *where, "--sender", "nobody", "--dry-run")
+    begun = on_fresh_db.json("email", "move", *where, "--sender", "backup", "--background", "--yes")
+    shown = on_fresh_db("operation", "show", begun["id"])
+    moved = on_fresh_db("email", "move", *where, "--sender", "backup", "--yes")
+    after = on_fresh_db.sql(lambda conn: make.scalar(conn, ROUTE))
+
+    assert both.exit_code == 2
+    assert trial.stdout == "1 would be moved\n"
+    assert unknown.exit_code == 1
+    assert (begun["verb"], begun["to"], begun["filter"]) == (
+        "move",
+        "backup",
+        {"sender": "relay", "subject": "bill"},
+    )
+    assert "backup" in shown.stdout
+    assert moved.stdout == "1 moved\n"
+    assert after == "backup"
+
+
 def test_find_prints_what_a_text_names(on_fresh_db: Cli) -> None:
     email = str(on_fresh_db.sql(one))
 

@@ -12,6 +12,10 @@ ALLOWED = {
     "/console/projects/{project}/pauses/new": {"superadmin", "project_admin"},
     "/console/projects/{project}/pauses/end": {"superadmin", "project_admin"},
     "/console/projects/{project}/incidents": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/incidents/{verb}": {"superadmin", "project_admin"}
+        for verb in ("move", "requeue")
+    },
     "/console/projects/{project}/incidents/hold": {"superadmin", "project_admin"},
     "/console/projects/{project}/incidents/release": {"superadmin", "project_admin"},
     "/console/projects/{project}/incidents/cancel": {"superadmin", "project_admin"},
