@@ -65,7 +65,10 @@ class NewAbTestForm(FormSchema):
         Choices({"first": "get A", "shares": "get variants by their shares"}),
     ] = "first"
     """Without a winner the others"""
-    category: Annotated[Literal["", "transactional", "marketing"], Choices({"": "not given"})] = ""
+    category: Annotated[
+        Literal["own", "transactional", "marketing"],
+        Choices({"own": "that of the template, or transactional"}),
+    ] = "own"
     """Category"""
     campaign_id: Annotated[str | None, Field(max_length=255)] = None
     """Campaign (optional):
@@ -98,7 +101,8 @@ def wanted_of(form: NewAbTestForm) -> dict[str, Any]:
     if not 2 <= len(lines) <= len(NAMES):
         raise InvalidField("variants", f"two to {len(NAMES)} lines are needed")
     differs = "subject" if form.html else "template"
-    options = {"category": form.category, "campaign_id": form.campaign_id}
+    category = None if form.category == "own" else form.category
+    options = {"category": category, "campaign_id": form.campaign_id}
     wanted: dict[str, Any] = {
         "name": form.name,
         "variants": [
