@@ -14,6 +14,8 @@ from mailqueue.console.domains import acting as domains_acting
 from mailqueue.console.domains import pages as domains_pages
 from mailqueue.console.emails import acting, message
 from mailqueue.console.emails import pages as emails_pages
+from mailqueue.console.event_rules import changing as event_rules_changing
+from mailqueue.console.event_rules import pages as event_rules_pages
 from mailqueue.console.exports import pages as exports_pages
 from mailqueue.console.frame.navigation import Section
 from mailqueue.console.frame.page import ConsolePage, sections_of
@@ -91,6 +93,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *sequences_pages.PAGES,
     *sequences_acting.PAGES,
     *timed_events_pages.PAGES,
+    *event_rules_pages.PAGES,
+    *event_rules_changing.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_acting.PAGES,

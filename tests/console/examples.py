@@ -11,6 +11,7 @@ from uuid import UUID
 
 from mailqueue.administration.users import manage
 from mailqueue.db.fetch import Conn
+from mailqueue.inbox import rules
 from mailqueue.operations import background
 from mailqueue.sequences import enrollments
 from mailqueue.tenants.keys.manage import issue_key
@@ -160,8 +161,23 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
             {"name": "B", "share": 50, "subject": "Hello"},
         ],
     )
+    rule = f"on-{project}"[:63]
+    await rules.add(
+        conn,
+        project_id,
+        rule,
+        given={
+            "event_type": subject[:200],
+            "action": "mail",
+            "template": "news",
+            "recipient": "$.email",
+            "variables": {"name": subject[:100]},
+        },
+        by="tests",
+    )
     return {
         "project": project,
+        "rule": rule,
         "ab_test_id": str(ab_test.id),
         "variant": "B",
         "export_id": str(export),
