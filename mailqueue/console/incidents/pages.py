@@ -74,9 +74,10 @@ ACTS: Mapping[OperationVerb, IncidentAction] = {
     OperationVerb.MOVE: IncidentAction(
         "Move",
         "moved",
-        "Pending and held emails that match wait for that sender account instead of their own; held "
-        "ones stay held. Emails that a worker is sending now, emails of test keys and those for a "
-        "custom SMTP server stay where they are; so do emails that are accepted from now on.",
+        "Pending and held emails that match wait for that sender account instead of their own, "
+        "and held ones stay held. Emails that a worker is sending now, emails of test keys and "
+        "those for a custom SMTP server stay where they are; so do emails that are accepted from "
+        "now on.",
     ),
     OperationVerb.REQUEUE: IncidentAction(
         "Send again",
