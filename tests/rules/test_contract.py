@@ -33,6 +33,7 @@ RELATIVES: Mapping[tuple[str, str], str] = {
     ("ChangeEventRule", "EventRule"): "a body is validated, and names what it changes",
     ("ContactTally", "ImportedContacts"): "counts that still grow",
     ("EndedSuppressionRow", "EndedSuppression"): "a row; callers see its address once",
+    ("EventRuleForm", "EventRule"): "a form has texts, as they are typed",
     ("ImportTally", "ImportedSuppressions"): "counts that still grow",
     ("PlatformEvent", "AdminEvent"): "a row of one of two logs, with the id of that log",
     ("ProjectSettings", "ProjectDetails"): "a body is validated, and names what it changes",

@@ -139,7 +139,7 @@ async def test_a_rule_is_kept_as_it_was_typed_and_saving_it_unchanged_changes_no
     assert (now.condition, list(now.tags)) == (None, [])
 
 
-async def test_a_form_that_somebody_elses_change_has_made_old_changes_nothing(
+async def test_a_form_that_another_change_has_made_old_changes_nothing(
     console: Visiting, visitor: Visitor
 ) -> None:
     path = await added(visitor)
