@@ -3,7 +3,7 @@
 import pytest
 
 from tests import make
-from tests.console.test_incidents import INCIDENTS, begun, shop, states, worked
+from tests.console.incidents.test_incidents import INCIDENTS, begun, shop, states, worked
 from tests.console.visiting import Visiting
 
 pytestmark = pytest.mark.anyio
