@@ -100,6 +100,7 @@ DEEP_PLACES = (
     "tests/timed_events/test_kills.py",
     "tests/tracking/test_machines.py",
     "tests/upgrade",
+    "tests/watch/gmail/test_kills.py",
     "tests/watch/test_kills.py",
     "tests/webhooks/test_crashes.py",
     "tests/webhooks/test_neighbours.py",

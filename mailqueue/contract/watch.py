@@ -13,6 +13,7 @@ class InboxProvider(StrEnum):
     """How an inbox is read."""
 
     IMAP = "imap"
+    GMAIL = "gmail"
 
 
 class InboxStatus(StrEnum):
@@ -95,7 +96,7 @@ class Inbox(Value):
     """`implicit`, `starttls` or `none`."""
     username: str
     folders: Sequence[str]
-    """Folders whose new mail is reported."""
+    """Folders whose new mail is reported; at Gmail ids of labels."""
     webmail_url: str | None
     """Page that notifications link to; `{message_id}` in it is replaced."""
     scan_seconds: int
@@ -108,6 +109,16 @@ class Inbox(Value):
     """Why the last scan failed, or why it is not scanned."""
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class InboxConsent(Value):
+    """Where the owner of an inbox consents to its being watched."""
+
+    consent_url: str
+    """Page of the provider to open in the owner's browser; it works once."""
+    expires_at: datetime
+    """Time from which the answer is not accepted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,12 +169,15 @@ RETAINED = (
         privacy=Privacy.DELETE,
     ),
     Retained(
-        "slack_installations",
-        "slack_installations",
-        "created_at",
-        Removal.SWEPT,
+        *("slack_installations", "slack_installations", "created_at", Removal.SWEPT),
         days=1,
         is_global=True,
+    ),
+    Retained(
+        *("inbox_consents", "inbox_consents", "created_at", Removal.SWEPT),
+        days=1,
+        is_global=True,
+        privacy=Privacy.DELETE,
     ),
     Retained("seen_messages", "seen_messages", "seen_at", Removal.SWEPT, days=2, is_global=True),
     Retained(

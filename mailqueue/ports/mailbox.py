@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
@@ -62,10 +62,14 @@ class MailboxScan:
 
 @dataclass(frozen=True, slots=True)
 class ScanFault:
-    """Why an inbox could not be read; `is_refusal`: its owner has to mend it."""
+    """Why an inbox could not be read; `is_refusal`: its owner has to mend it.
+
+    `wait` is set where the server asked for a pause, which counts as no attempt.
+    """
 
     reason: str
     is_refusal: bool
+    wait: timedelta | None = None
 
 
 class MailboxReader(Protocol):
@@ -82,4 +86,33 @@ class MailboxReader(Protocol):
 
     def close(self) -> None:
         """Release everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentedInbox:
+    """An inbox whose owner consented to its being read, and the token that this takes."""
+
+    address: str
+    refresh_token: Secret
+
+
+class InboxConsents(Protocol):
+    """Asks the owners of inboxes for their consent at a provider (OAuth 2.0 with PKCE)."""
+
+    def url(self, state: str, *, back: str, address: str) -> str:
+        """Return the page where the owner of an address consents, which leads to `back`."""
+        ...
+
+    async def redeem(self, code: str, state: str, *, back: str) -> ConsentedInbox:
+        """Return the inbox that a code gives access to.
+
+        Raises:
+            Unauthorized: the code is not valid, or the consent is not to all that was asked for.
+            Unavailable: the provider does not answer.
+        """
+        ...
+
+    async def revoke(self, token: Secret) -> str | None:
+        """End the consent that a refresh token is of; return why that failed, or None."""
         ...

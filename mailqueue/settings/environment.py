@@ -23,6 +23,7 @@ from mailqueue.settings.channels import ChannelSettings, channels_of
 from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.faults import faults_of
+from mailqueue.settings.gmail import GmailSettings, gmail_of
 from mailqueue.settings.listeners import ApiSettings, ListenerSettings
 from mailqueue.settings.metrics import MetricsSettings
 from mailqueue.settings.nameserver import NameServer
@@ -30,6 +31,7 @@ from mailqueue.settings.oidc import OidcSettings
 from mailqueue.settings.rabbitmq import RabbitSettings, rabbitmq_of
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import TrackingSettings
+from mailqueue.settings.trap import TrapSettings
 from mailqueue.settings.variables import (
     ArchivePlace,
     DatabaseUrl,
@@ -114,16 +116,6 @@ class DatabaseSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class TrapSettings:
-    """The built-in mail trap; `password` is required if `host` is not loopback."""
-
-    is_on: bool
-    host: str
-    port: int
-    password: Secret | None
-
-
-@dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """Limits of send workers."""
 
@@ -167,6 +159,7 @@ class Settings:
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     rabbitmq: RabbitSettings = field(default_factory=RabbitSettings)
     channels: ChannelSettings = field(default_factory=ChannelSettings)
+    gmail: GmailSettings | None = None  # None: no inbox at Gmail is watched
 
 
 class Environment(ServiceVariables):
@@ -266,6 +259,7 @@ def grouped(env: Environment) -> Settings:
         metrics=MetricsSettings(env.metrics_host, env.metrics_port),
         rabbitmq=rabbitmq_of(env),
         channels=channels_of(env),
+        gmail=gmail_of(env),
     )
 
 

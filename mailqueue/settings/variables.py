@@ -176,6 +176,14 @@ class MetricsVariables(BaseSettings):
     metrics_port: Port | None = None
 
 
+class GmailVariables(BaseSettings):
+    """The variables of the OAuth client by which inboxes at Gmail are watched."""
+
+    gmail_client_id: ClaimText | None = None
+    gmail_client_secret: SecretVariable = None
+    gmail_url: PublicUrl = None
+
+
 class ServiceVariables(
     OidcVariables,
     SubmissionVariables,
@@ -185,6 +193,7 @@ class ServiceVariables(
     MetricsVariables,
     RabbitVariables,
     ChannelVariables,
+    GmailVariables,
 ):
     """The variables of single services."""
 

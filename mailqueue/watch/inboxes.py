@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from mailqueue.contract.watch import Inbox
+from mailqueue.contract.watch import Inbox, InboxProvider
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.core.outbound_guard import IpNetwork, is_off_limits, normal_host
 from mailqueue.core.secret import Secret
@@ -123,7 +123,7 @@ async def switch(
     if done == "missing":
         raise NotFound("inbox", inbox_id)
     if done == "error":
-        raise Conflict("the inbox is in error: reconnect it with a password that is valid")
+        raise Conflict("the inbox is in error: reconnect it")
     return await get(conn, project_id, inbox_id)
 
 
@@ -142,12 +142,14 @@ async def reconnect(
     Raises:
         InvalidField: a field is invalid.
         NotFound: there is no inbox of that id.
-        Conflict: there is no master key.
+        Conflict: the inbox is read without a password, or there is no master key.
         Locked: no access to the project's own key is granted.
     """
     _check_password(password)
     async with conn.transaction():
         known = await get(conn, project_id, inbox_id)
+        if known.provider != InboxProvider.IMAP:
+            raise Conflict("the inbox has no password: its owner has to consent again")
         cell = secrets.password_cell(project_id, inbox_id, known.host, known.port)
         value = await secrets.sealed(conn, cell, password, master=master)
         if not await places.reconnect_inbox(

@@ -19,6 +19,7 @@ class MailboxRow(NamedTuple):
     id: UUID
     project_id: UUID
     user_id: UUID
+    provider: str
     host: str
     port: int
     tls: str
@@ -68,6 +69,26 @@ class GivenUp:
     """An inbox that its owner has to reconnect."""
 
     reason: str
+
+
+class PendingConsent(NamedTuple):
+    """What the owner of an inbox at Gmail was asked for."""
+
+    project_id: UUID
+    user_id: UUID
+    email_address: str
+    folders: Sequence[str]
+    webmail_url: str | None
+    scan_seconds: int
+
+
+class SealedInboxToken(NamedTuple):
+    """The sealed refresh token of an inbox, and the server it is bound to."""
+
+    id: UUID
+    host: str
+    port: int
+    sealed: bytes
 
 
 class NotificationRow(NamedTuple):

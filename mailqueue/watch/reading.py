@@ -70,7 +70,9 @@ def _header(message: Message, name: str) -> str:
 
 def _raw(message: Message, name: str) -> str:
     try:
-        return str(message.get(name) or "")[: 8 * MAX_SUBJECT_CHARACTERS]
+        values = (value for key, value in message.raw_items() if key.lower() == name)
+        octets = str(next(values, "")).encode("utf-8", "surrogateescape")
+        return _text_of(octets, None)[: 8 * MAX_SUBJECT_CHARACTERS]
     except Exception:  # the parser raises many kinds for hostile headers: this one counts as absent
         return ""
 

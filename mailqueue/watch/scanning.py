@@ -4,7 +4,7 @@ A worker that dies before the commit has recorded nothing: the mail is found aga
 the cursor is behind it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -43,9 +43,9 @@ NOW = timedelta(0)
 
 @dataclass(frozen=True, slots=True)
 class ScanTools:
-    """The adapters that the handler uses."""
+    """The adapters that the handler uses: a reader for each provider."""
 
-    reader: MailboxReader
+    readers: Mapping[str, MailboxReader]
     read_master: Callable[[], MasterKey | None]
 
 
@@ -76,8 +76,11 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         if plan.access is None:
             return Defer(plan.fault, SECRET_WAIT)
         box = plan.mailbox
+        reader = self._tools.readers.get(box.provider)
+        if reader is None:
+            return Defer(f"this worker has no settings of {box.provider}", SECRET_WAIT)
         since = None if box.last_scanned_at is None else box.last_scanned_at - CLOCK_SLACK
-        found = await self._tools.reader.scan(plan.access, cursors_of(box.cursor), since=since)
+        found = await reader.scan(plan.access, cursors_of(box.cursor), since=since)
         reach("inboxes.scanned")
         if isinstance(found, ScanFault):
             return _after_fault(box, found)
@@ -104,7 +107,8 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         return isinstance(result, Scanned)
 
     async def close(self) -> None:
-        self._tools.reader.close()
+        for reader in self._tools.readers.values():
+            reader.close()
 
     async def _plan(self, conn: Conn, box: MailboxRow, rules: Sequence[ActiveRule]) -> ScanPlan:
         cell = secrets.password_cell(box.project_id, box.id, box.host, box.port)
@@ -137,6 +141,8 @@ def _after_fault(box: MailboxRow, fault: ScanFault) -> Outcome | GivenUp:
         return Retry(fault.reason, REFUSED_WAITS[box.refusals], {"refusals": box.refusals + 1})
     if box.now - (box.last_scanned_at or box.created_at) > MAX_SILENCE:
         return GivenUp(f"its server has not answered for a day: {fault.reason}")
+    if fault.wait is not None:
+        return Defer(fault.reason, fault.wait)
     return Retry(fault.reason)
 
 

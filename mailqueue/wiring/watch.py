@@ -8,8 +8,17 @@ from mailqueue.adapters.channels.twilio import posting
 from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import HttpPoster
+from mailqueue.adapters.mailboxes.gmail.consents import (
+    GOOGLE,
+    GmailConsents,
+    GoogleClient,
+    google_at,
+)
+from mailqueue.adapters.mailboxes.gmail.reader import GmailReader
 from mailqueue.adapters.mailboxes.imap import ImapReader
+from mailqueue.ports.mailbox import InboxConsents, MailboxReader
 from mailqueue.settings.environment import Settings
+from mailqueue.settings.gmail import GmailSettings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch.delivering import NotificationHandler, NotificationTools
 from mailqueue.watch.scanning import ScanHandler, ScanTools
@@ -17,8 +26,24 @@ from mailqueue.watch.scanning import ScanHandler, ScanTools
 
 def scan_handler(settings: Settings) -> ScanHandler:
     """Return the handler of queue `inboxes`."""
-    reader = ImapReader(NetworkPolicy(allowed_networks=settings.allowed_hosts))
-    return ScanHandler(ScanTools(reader, partial(master_key_of, settings)))
+    policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
+    readers: dict[str, MailboxReader] = {"imap": ImapReader(policy)}
+    if settings.gmail is not None:
+        readers["gmail"] = GmailReader(_client_of(settings.gmail), policy)
+    return ScanHandler(ScanTools(readers, partial(master_key_of, settings)))
+
+
+def inbox_consents(settings: Settings) -> InboxConsents | None:
+    """Return what asks for consent at Google; None if this installation has no client there."""
+    if settings.gmail is None:
+        return None
+    policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
+    return GmailConsents(_client_of(settings.gmail), policy)
+
+
+def _client_of(given: GmailSettings) -> GoogleClient:
+    urls = GOOGLE if given.url is None else google_at(given.url)
+    return GoogleClient(given.client_id, given.client_secret, urls)
 
 
 def notification_handler(settings: Settings) -> NotificationHandler:

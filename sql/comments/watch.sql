@@ -9,20 +9,34 @@ SELECT mailqueue.describe_columns('inbox_users', ARRAY[
 SELECT mailqueue.describe_columns('mailboxes', ARRAY[
     ['id', 'Id of the inbox.'],
     ['user_id', 'Id of the person whose inbox it is, in inbox_users.'],
-    ['provider', 'How it is read: imap.'],
+    ['provider', 'How it is read: imap or gmail.'],
     ['email_address', 'Address of the inbox, in lower case.'],
     ['host', 'Host of its server.'],
     ['port', 'Port of its server.'],
     ['tls', 'How the connection is secured: implicit, starttls or none.'],
     ['username', 'Name that it is logged in with.'],
-    ['sealed_password', 'Password, sealed for this server; deleted with the row.'],
-    ['folders', 'Folders whose new mail is reported.'],
+    ['sealed_password',
+     'Password, or at Gmail the refresh token, sealed for this server; deleted with the row.'],
+    ['folders', 'Folders whose new mail is reported; at Gmail ids of labels.'],
     ['webmail_url', 'Page that a notification links to; NULL: none.'],
     ['scan_seconds', 'Time between two scans, in seconds.'],
-    ['cursor', 'For each folder its UIDVALIDITY and the next UID; a folder that is not there is not scanned yet.'],
+    ['cursor',
+     'For each folder its UIDVALIDITY and the next UID, at Gmail 1 and the historyId; a folder that is not there is '
+     'not scanned yet.'],
     ['refusals', 'Logins in a row that the server refused; the fourth ends with an error.'],
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
     ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
+]);
+
+SELECT mailqueue.describe_columns('inbox_consents', ARRAY[
+    ['id', 'Id of the consent.'],
+    ['user_id', 'Id of the person whose inbox is to be watched, in inbox_users.'],
+    ['state_hash', 'SHA-256 of the state that the person was sent to Google with; it is used once.'],
+    ['email_address', 'Address of the inbox, in lower case: a consent to another is refused.'],
+    ['folders', 'Ids of labels whose new mail is to be reported.'],
+    ['webmail_url', 'Page that notifications will link to.'],
+    ['scan_seconds', 'Time between two scans, in seconds.'],
+    ['expires_at', 'Time from which the answer of Google is not accepted.']
 ]);
 
 SELECT mailqueue.describe_columns('notification_channels', ARRAY[

@@ -76,6 +76,33 @@ SELECT mailqueue.reconnect_mailbox(%(project_id)s, %(id)s, %(username)s, %(seale
 -- Whether there was such an inbox.
 SELECT mailqueue.remove_mailbox(%(project_id)s, %(id)s, %(by)s);
 
+-- name: begin_inbox_consent :value
+-- When the state ends with which the owner of an inbox is sent to Google.
+SELECT mailqueue.begin_inbox_consent(%(project_id)s, %(user_id)s, %(email_address)s, %(state_hash)s,
+                                     %(folders)s::text[], %(webmail_url)s, %(scan_seconds)s, %(by)s);
+
+-- name: take_inbox_consent :maybe
+-- What a state was begun for, which is used up by this.
+SELECT c.project_id, c.user_id, c.email_address, c.folders, c.webmail_url, c.scan_seconds
+FROM mailqueue.take_inbox_consent(%(state_hash)s) AS c;
+
+-- name: find_inbox_of_address :maybe
+-- Id of a person's inbox of an address.
+SELECT a.id FROM mailqueue.email_accounts AS a
+WHERE a.project_id = %(project_id)s
+  AND a.user_id = %(user_id)s
+  AND a.email_address = %(email_address)s;
+
+-- name: connect_gmail :value
+-- Whether the inbox is watched; false: the person has another of this address.
+SELECT mailqueue.connect_gmail(%(project_id)s, %(id)s, %(user_id)s, %(email_address)s, %(sealed)s,
+                               %(folders)s::text[], %(webmail_url)s, %(scan_seconds)s, %(by)s);
+
+-- name: list_gmail_tokens :many
+-- Sealed refresh tokens of an inbox, or of all inboxes of a person, whose address is not watched for another.
+SELECT t.id, t.host, t.port, t.sealed
+FROM mailqueue.list_gmail_tokens(%(project_id)s, %(user_id)s, %(inbox_id)s) AS t;
+
 -- name: list_notification_channels :many
 -- Channels of a project in the order they were added, of one person or with the id.
 SELECT c.id, c.user_id, c.channel_type, c.status, c.slack_channel_id, c.workspace, s.phone_number, c.twilio_sid,
@@ -123,8 +150,8 @@ SELECT mailqueue.retry_notifications(%(project_id)s, %(ids)s::uuid[], %(by)s);
 
 -- name: read_scanned_mailboxes :many
 -- Where claimed inboxes are, and their sealed passwords.
-SELECT m.id, m.project_id, m.user_id, m.host, m.port, m.tls, m.username, m.sealed_password, m.folders, m.cursor,
-       m.scan_seconds, m.refusals, m.last_scanned_at, m.created_at, clock_timestamp() AS now
+SELECT m.id, m.project_id, m.user_id, m.provider, m.host, m.port, m.tls, m.username, m.sealed_password, m.folders,
+       m.cursor, m.scan_seconds, m.refusals, m.last_scanned_at, m.created_at, clock_timestamp() AS now
 FROM mailqueue.mailboxes AS m
 WHERE m.id = ANY (%(ids)s::uuid[]);
 

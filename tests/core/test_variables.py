@@ -46,6 +46,8 @@ def usual() -> Environment:
         oidc_client_id="console",
         oidc_groups="staff=superadmin",  # type: ignore[arg-type]
         console_url="https://mail.example.com",
+        gmail_client_id="client",
+        gmail_client_secret=Secret("word"),
         database_url=Secret("postgresql://db.example.com/mail"),
     )
 

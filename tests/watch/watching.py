@@ -1,7 +1,7 @@
 """Inbox users, inboxes and channels for tests, and workers that scan and deliver."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from mailqueue.adapters.mailboxes.imap import ImapReader
 from mailqueue.core.queues import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.ports.mailbox import MailboxReader
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues
 from mailqueue.settings.environment import DatabaseSettings
@@ -163,9 +164,11 @@ async def record(conn: Conn, inbox_id: UUID, key: str, subject: str) -> int:
 
 
 @asynccontextmanager
-async def scanning(database: DatabaseSettings) -> AsyncIterator[None]:
-    """Run a worker of queue `inboxes` during the block."""
-    handler = ScanHandler(ScanTools(ImapReader(LOOPBACK), master))
+async def scanning(
+    database: DatabaseSettings, readers: Mapping[str, MailboxReader] | None = None
+) -> AsyncIterator[None]:
+    """Run a worker of queue `inboxes` during the block; without readers it reads by IMAP."""
+    handler = ScanHandler(ScanTools(readers or {"imap": ImapReader(LOOPBACK)}, master))
     async with _running(database, "inboxes", lambda: handler):
         yield
 

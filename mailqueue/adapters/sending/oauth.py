@@ -175,7 +175,10 @@ class Tokens:
         *,
         timeouts: HttpTimeouts = DEFAULT_TIMEOUTS,
         tls_context: ssl.SSLContext | None = None,
+        margin_s: float = RENEWAL_MARGIN_SECONDS,
     ) -> None:
+        """Prepare; a token is renewed `margin_s` seconds before its end."""
+        self._margin_s = margin_s
         self._grant = grant
         self._policy = policy
         self._timeouts = timeouts
@@ -210,7 +213,7 @@ class Tokens:
         if answer.status != 200 or not isinstance(token, str) or not token.isprintable():
             return self._without_secrets(_refused(answer, parsed))
         self._token = Secret(token)
-        self._ends_at = time.monotonic() + max(0.0, _seconds(parsed) - RENEWAL_MARGIN_SECONDS)
+        self._ends_at = time.monotonic() + max(0.0, _seconds(parsed) - self._margin_s)
         return self._token
 
     def _without_secrets(self, why: Rejected) -> Rejected:

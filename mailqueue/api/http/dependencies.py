@@ -9,6 +9,7 @@ from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.operations.activity import Activity
 from mailqueue.ports.channel import InstalledApp
 from mailqueue.ports.inbound import InboundProvider
+from mailqueue.ports.mailbox import InboxConsents
 from mailqueue.ports.transport import Transport
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.inline import InlineServer
@@ -54,5 +55,7 @@ class Services:
         default_factory=dict
     )  # sources of events, by name
     activity: Activity = field(default_factory=Activity)  # what all projects send now
+    # Asks the owners of inboxes for their consent; None: this installation has no client for it.
+    inbox_consents: InboxConsents | None = None
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)

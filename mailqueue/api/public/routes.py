@@ -6,25 +6,30 @@ from mailqueue.analytics.exports.links import PATH as EXPORTS_PATH
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.confirm import confirm
 from mailqueue.api.public.exports import ExportFiles
+from mailqueue.api.public.inbox_consent import RESULT_PATH, ConsentPages
 from mailqueue.api.public.preferences import preferences
 from mailqueue.api.public.recipient_page import RecipientPage
 from mailqueue.api.public.unsubscribe import unsubscribe
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import TokenKind
 from mailqueue.vault.masterkey import master_key_of
+from mailqueue.watch.gmail import CALLBACK_PATH
 
 
 def people_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Return the routes of the pages of recipients: unsubscribe, preferences, confirm; and of files
-    of exports, which have signed links too.
+    """Return the routes of the pages of recipients: unsubscribe, preferences, confirm; of files of
+    exports, which have signed links too; and of consents of owners of inboxes.
     """
     keyring = Keyring(lambda: master_key_of(runtime.settings))
     unsubscribing = RecipientPage(runtime, keyring, TokenKind.UNSUBSCRIBE, unsubscribe)
     choosing = RecipientPage(runtime, keyring, TokenKind.PREFERENCES, preferences)
     confirming = RecipientPage(runtime, keyring, TokenKind.CONFIRM, confirm)
+    consents = ConsentPages(runtime)
     files = ExportFiles(runtime, keyring)
     return [
         Route(f"{EXPORTS_PATH}{{token}}", files.respond, methods=["GET"]),
+        Route(CALLBACK_PATH, consents.respond, methods=["GET"]),
+        Route(RESULT_PATH, consents.show, methods=["GET"]),
         Route("/confirm/{token}", confirming.respond, methods=["GET", "POST"]),
         Route("/t/u/{token}", unsubscribing.respond, methods=["GET", "POST"]),
         Route("/pref/{token}", choosing.respond, methods=["GET", "POST"]),

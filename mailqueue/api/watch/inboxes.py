@@ -4,23 +4,26 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.pagination import page_of
+from mailqueue.api.watch.consents import revoke_consents
 from mailqueue.api.watch.people import SOMEBODY
 from mailqueue.api.watch.schema import (
     NewInboxBody,
+    NewInboxConsent,
     OfUserQuery,
     ReconnectInbox,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import Inbox
+from mailqueue.contract.watch import Inbox, InboxConsent
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.watch import inboxes
+from mailqueue.watch import gmail, inboxes
 from mailqueue.watch.inboxes import InboxAction, NewInbox
+from mailqueue.watch.model import PendingConsent
 
 _TAG = "Inbox watch"
 INBOXES = "/v1/inboxes"
@@ -65,6 +68,27 @@ async def add_inbox(call: RequestContext) -> Inbox:
             new,
             allowed=call.settings.allowed_hosts,
             master=master,
+            by=call.by,
+        )
+
+
+async def connect_gmail(call: RequestContext) -> InboxConsent:
+    """Return where the owner of an inbox at Gmail consents."""
+    body: NewInboxConsent = call.body
+    wanted = PendingConsent(
+        call.caller.project_id,
+        body.user_id,
+        body.email_address,
+        body.folders,
+        body.webmail_url,
+        body.scan_seconds,
+    )
+    async with call.connection() as conn:
+        return await gmail.begin(
+            conn,
+            wanted,
+            consents=call.services.inbox_consents,
+            origin=call.settings.tracking.public_url,
             by=call.by,
         )
 
@@ -114,7 +138,8 @@ async def reconnect_inbox(call: RequestContext) -> Inbox:
 
 
 async def remove_inbox(call: RequestContext) -> None:
-    """Stop watching an inbox."""
+    """Stop watching an inbox; the consent to one at Gmail is revoked first."""
+    await revoke_consents(call, inbox_id=call.id("inbox_id"))
     async with call.connection() as conn:
         await inboxes.remove(conn, call.caller.project_id, call.id("inbox_id"), by=call.by)
 
@@ -149,6 +174,23 @@ INBOX_ENDPOINTS = (
         },
         description="Mail that arrives from now on is reported. At most 20 inboxes for each inbox "
         "user.",
+        test_keys=ForTestKeys.REFUSED,
+    ),
+    Endpoint(
+        "POST",
+        f"{INBOXES}/gmail",
+        Scope.PROJECT_WRITE,
+        "Connect an inbox at Gmail.",
+        connect_gmail,
+        request=NewInboxConsent,
+        response=InboxConsent,
+        status=HTTPStatus.CREATED,
+        tag=_TAG,
+        example={"user_id": SOMEBODY, "email_address": "ann@example.com"},
+        description="Send the owner of the inbox to `consent_url`, which works once. When the "
+        "owner has consented, the inbox is in the list of inboxes, and mail that arrives from then "
+        "on is reported; one that was connected before is reconnected.",
+        once=Once.NEVER,
         test_keys=ForTestKeys.REFUSED,
     ),
     Endpoint(
@@ -215,7 +257,8 @@ INBOX_ENDPOINTS = (
         remove_inbox,
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
-        description="Its password and its notifications are deleted.",
+        description="Its password and its notifications are deleted, and the consent to an "
+        "inbox at Gmail is revoked.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

@@ -6,6 +6,7 @@ from uuid import UUID
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.pagination import PageQuery, page_of
+from mailqueue.api.watch.consents import revoke_consents
 from mailqueue.api.watch.schema import (
     ChangeFilterRule,
     ChangeInboxUser,
@@ -66,7 +67,8 @@ async def change_user(call: RequestContext) -> InboxUser:
 
 
 async def remove_user(call: RequestContext) -> None:
-    """Remove an inbox user."""
+    """Remove an inbox user; consents to inboxes at Gmail are revoked first."""
+    await revoke_consents(call, user_id=call.id("inbox_user_id"))
     async with call.connection() as conn:
         await users.remove(conn, call.caller.project_id, call.id("inbox_user_id"), by=call.by)
 

@@ -84,6 +84,22 @@ class NewInboxBody(StrictRequestModel):
     """Seconds between two scans."""
 
 
+class NewInboxConsent(StrictRequestModel):
+    """An inbox at Gmail to watch, once its owner consents."""
+
+    user_id: RowId
+    """The person whose inbox it is."""
+    email_address: AddressText
+    """Address of the inbox, which the owner has to choose at Google."""
+    folders: FolderNames = Field(default_factory=lambda: ["INBOX"])
+    """Ids of the labels whose new mail is reported, such as INBOX or Label_12; not SENT, DRAFT,
+    SPAM and TRASH."""
+    webmail_url: Annotated[StorableText, Field(max_length=508)] | None = None
+    """Page that notifications link to, by HTTPS; the search of Gmail if omitted."""
+    scan_seconds: Annotated[int, Field(ge=30, le=86400)] = DEFAULT_SCAN_SECONDS
+    """Seconds between two scans."""
+
+
 class ReconnectInbox(StrictRequestModel):
     """New credentials of an inbox."""
 

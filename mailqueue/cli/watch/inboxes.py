@@ -17,14 +17,17 @@ from mailqueue.cli.watch.options import (
     pairs_of,
     project_of,
     project_option,
+    revoke_consents,
     secret_of,
     user_option,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import Inbox
+from mailqueue.contract.watch import Inbox, InboxConsent
 from mailqueue.ports.mailbox import MailboxTls
-from mailqueue.watch import inboxes
+from mailqueue.watch import gmail, inboxes
 from mailqueue.watch.inboxes import DEFAULT_SCAN_SECONDS, InboxAction, NewInbox
+from mailqueue.watch.model import PendingConsent
+from mailqueue.wiring.watch import inbox_consents
 
 _COLUMNS = (
     Column("id", "INBOX"),
@@ -41,6 +44,21 @@ _password = click.option(
     metavar="VARIABLE",
     help="Environment variable that holds the password; without it, a terminal is prompted.",
 )
+_webmail_url = click.option(
+    "--webmail-url",
+    metavar="URL",
+    help="Page that notifications link to; {message_id} in it is replaced.",
+)
+_every = click.option(
+    "--every",
+    "scan_seconds",
+    type=click.IntRange(30, 86400),
+    default=DEFAULT_SCAN_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Seconds between two scans.",
+)
+_CONNECTED = f"mailqueue watch inbox connect ann@example.com --user {_USER}"
 _ADDED = (
     f"mailqueue watch inbox add ann@example.com --user {_USER} --host imap.example.com"
     " --password-env INBOX_PASSWORD"
@@ -74,20 +92,8 @@ def inbox() -> None:
     show_default=True,
     help="Folder whose new mail is reported; may be repeated.",
 )
-@click.option(
-    "--webmail-url",
-    metavar="URL",
-    help="Page that notifications link to; {message_id} in it is replaced.",
-)
-@click.option(
-    "--every",
-    "scan_seconds",
-    type=click.IntRange(30, 86400),
-    default=DEFAULT_SCAN_SECONDS,
-    show_default=True,
-    metavar="SECONDS",
-    help="Seconds between two scans.",
-)
+@_webmail_url
+@_every
 @project_option
 @json_option
 def add(
@@ -129,6 +135,49 @@ def add(
         )
 
     _print(execute(added))
+
+
+@inbox.command(epilog=examples(_CONNECTED))
+@click.argument("email_address", metavar="ADDRESS")
+@of_user_option
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    default=inboxes.DEFAULT_FOLDERS,
+    show_default=True,
+    help="Id of a label whose new mail is reported; may be repeated.",
+)
+@_webmail_url
+@_every
+@project_option
+@json_option
+def connect(
+    *,
+    email_address: str,
+    user_id: UUID,
+    labels: tuple[str, ...],
+    webmail_url: str | None,
+    scan_seconds: int,
+    project: str,
+) -> None:
+    """Print where the owner of ADDRESS at Gmail consents to its being watched."""
+
+    async def begun(app: Opened) -> InboxConsent:
+        project_id = await project_of(app, project)
+        wanted = PendingConsent(
+            project_id, user_id, email_address, labels, webmail_url, scan_seconds
+        )
+        return await gmail.begin(
+            app.conn,
+            wanted,
+            consents=inbox_consents(app.settings),
+            origin=app.settings.tracking.public_url,
+            by=operator(),
+        )
+
+    found = execute(begun)
+    print_facts(found, pairs_of(found))
 
 
 @inbox.command("list", epilog=examples("mailqueue watch inbox list --json"))
@@ -220,10 +269,15 @@ def reconnect(
 @project_option
 @asks_first("Stop watching inbox {row_id} and delete its notifications?")
 def remove(*, row_id: UUID, project: str) -> None:
-    """Stop watching INBOX; its password and notifications are deleted."""
+    """Stop watching INBOX; its password and notifications are deleted.
+
+    The consent to an inbox at Gmail is revoked.
+    """
 
     async def removed(app: Opened) -> None:
-        await inboxes.remove(app.conn, await project_of(app, project), row_id, by=operator())
+        project_id = await project_of(app, project)
+        await revoke_consents(app, project_id, inbox_id=row_id)
+        await inboxes.remove(app.conn, project_id, row_id, by=operator())
 
     execute(removed)
     click.echo(f"inbox {row_id} is no longer watched")

@@ -13,7 +13,8 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.contract.value import Value
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
-from mailqueue.watch import users
+from mailqueue.watch import gmail, users
+from mailqueue.wiring.watch import inbox_consents
 
 project_option = click.option("--project", default="default", show_default=True, help="Project.")
 user_option = click.option(
@@ -43,6 +44,18 @@ async def project_of(app: Opened, project: str) -> UUID:
         NotFound: there is no project of that name.
     """
     return await users.project_of(app.conn, project)
+
+
+async def revoke_consents(
+    app: Opened, project_id: UUID, *, inbox_id: UUID | None = None, user_id: UUID | None = None
+) -> None:
+    """End the consents to an inbox, or to all inboxes of a person, at Google."""
+    consents = inbox_consents(app.settings)
+    if consents is not None:
+        tokens = await gmail.tokens_of(
+            app.conn, project_id, inbox_id=inbox_id, user_id=user_id, master=app.master_key()
+        )
+        await gmail.revoke(consents, tokens)
 
 
 def pairs_of(one: Value) -> list[tuple[str, Any]]:

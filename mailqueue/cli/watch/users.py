@@ -16,6 +16,7 @@ from mailqueue.cli.watch.options import (
     pairs_of,
     project_of,
     project_option,
+    revoke_consents,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import InboxUser
@@ -89,7 +90,9 @@ def remove(*, row_id: UUID, project: str) -> None:
     """Remove USER with inboxes, channels, rules and notifications."""
 
     async def removed(app: Opened) -> None:
-        await users.remove(app.conn, await project_of(app, project), row_id, by=operator())
+        project_id = await project_of(app, project)
+        await revoke_consents(app, project_id, user_id=row_id)
+        await users.remove(app.conn, project_id, row_id, by=operator())
 
     execute(removed)
     click.echo(f"inbox user {row_id} is removed")

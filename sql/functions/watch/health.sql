@@ -7,9 +7,15 @@ SET enable_seqscan = off SET jit = off
 AS $$
     WITH troubles AS (
         SELECT format('inbox %s of %s is in error (%s)', m.id, p.name, left(m.last_error, 200)) AS words,
-               format('mailqueue watch inbox reconnect %s --project %s', m.id, mailqueue.shell_word(p.name)) AS fix,
+               CASE m.provider
+                   WHEN 'gmail' THEN format('mailqueue watch inbox connect %s --user %s --project %s',
+                                            mailqueue.shell_word(m.email_address), m.user_id,
+                                            mailqueue.shell_word(p.name))
+                   ELSE format('mailqueue watch inbox reconnect %s --project %s', m.id,
+                               mailqueue.shell_word(p.name)) END AS fix,
                1 AS place, m.finished_at AS at
-          FROM (SELECT o.id, o.project_id, o.last_error, o.finished_at FROM mailqueue.mailboxes AS o
+          FROM (SELECT o.id, o.project_id, o.provider, o.email_address, o.user_id, o.last_error, o.finished_at
+                  FROM mailqueue.mailboxes AS o
                  WHERE o.status = 'failed' ORDER BY o.finished_at DESC LIMIT 100) AS m
           JOIN mailqueue.projects AS p ON p.id = m.project_id
         UNION ALL

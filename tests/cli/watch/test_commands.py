@@ -93,6 +93,28 @@ def test_a_command_prints_the_link_to_install_the_slack_app(on_fresh_db: Cli) ->
     assert shown.stdout.startswith("https://slack.com/oauth/v2/authorize?client_id=1")
     assert CLIENT_SECRET not in shown.stdout
     assert cli.json(*installing)["url"] != shown.stdout.strip()
+def test_the_owner_of_an_inbox_at_gmail_is_sent_to_google(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    command = ("watch", "inbox", "connect", "ann@example.com", "--user", user)
+    missing = cli(*command)
+    assert missing.exit_code == 1
+    assert "MAILQUEUE_GMAIL_CLIENT_ID" in missing.stderr
+    cli.environment |= {
+        "MAILQUEUE_GMAIL_CLIENT_ID": "client-1",
+        "MAILQUEUE_GMAIL_CLIENT_SECRET": "client-secret-word",
+    }
+    assert "MAILQUEUE_PUBLIC_URL" in cli(*command).stderr
+    cli.environment |= {"MAILQUEUE_PUBLIC_URL": "https://mail.example.com"}
+
+    begun = cli(*command, "--label", "INBOX", "--label", "Label_1", "--json")
+
+    assert begun.exit_code == 0, begun.stderr
+    assert "https://accounts.google.com/o/oauth2/v2/auth?" in begun.stdout
+    assert "client-secret-word" not in begun.stdout
+    assert cli(*command, "--label", "SPAM").exit_code == 1
+    del cli.environment["MAILQUEUE_GMAIL_CLIENT_SECRET"]
+    assert "set both" in cli(*command).stderr
 
 
 def test_a_secret_is_not_taken_from_a_pipe(on_fresh_db: Cli) -> None:

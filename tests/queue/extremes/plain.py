@@ -116,6 +116,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
     "inbox_actions": {"result": "'cancelled'"},
     "inbound_endpoints": {"token_hash": "sha256('{n}')"},
     "channel_consents": {"channel_id": "gen_random_uuid()"},
+    "inbox_consents": {"state_hash": "sha256('{n}')"},
     "notification_channels": {"sealed_token": r"'\x00'", "slack_channel_id": "'C{n}'"},
     "outbox_message": {"content_type": "'application/json'"},
     "outbox_state": {"target": "gen_random_uuid()::text"},

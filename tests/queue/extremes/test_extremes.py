@@ -51,6 +51,7 @@ WITHOUT_EXTREME = {
     "email_recipients": {"position"},
     "event_rules": {"name"},
     "inbound_endpoints": {"provider", "token_hash"},
+    "inbox_consents": {"state_hash"},
     "lanes": {"priority", "route"},
     "limit_windows": {"seconds"},
     "limits": {"sender_account_id"},

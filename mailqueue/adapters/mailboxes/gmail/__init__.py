@@ -1,0 +1,1 @@
+"""Inboxes at Gmail: the consent of their owners, and what arrives in them."""

@@ -1,0 +1,147 @@
+"""Inboxes at Gmail: ask for consent, connect what was consented to, revoke it.
+
+A state is used once, within ten minutes, for the person and the address that it was begun for. Only
+its hash is stored.
+"""
+
+import hashlib
+import secrets as randomness
+from collections.abc import Sequence
+from uuid import UUID
+
+from mailqueue.contract.watch import Inbox, InboxConsent
+from mailqueue.core.errors import Conflict, Locked, NotFound, SealBroken, Unauthorized
+from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
+from mailqueue.ports.mailbox import ConsentedInbox, InboxConsents
+from mailqueue.telemetry.log import get_logger
+from mailqueue.vault.masterkey import MasterKey
+from mailqueue.watch import inboxes, secrets
+from mailqueue.watch.model import PendingConsent
+from mailqueue.watch.store import consents as store
+from mailqueue.webhooks.ids import new_id
+
+CALLBACK_PATH = "/oauth/gmail"
+"""Path of the public URL that Google sends the owner of an inbox back to."""
+WEBMAIL_URL = "https://mail.google.com/mail/#search/rfc822msgid%3A{message_id}"
+MAX_STATE_CHARACTERS = 200
+_HOST, _PORT = "gmail.googleapis.com", 443
+_log = get_logger(__name__)
+
+
+def callback_of(origin: str) -> str:
+    """Return the URL that Google sends people back to, below the public URL. Pure."""
+    return f"{origin.rstrip('/')}{CALLBACK_PATH}"
+
+
+async def begin(
+    conn: Conn,
+    wanted: PendingConsent,
+    *,
+    consents: InboxConsents | None,
+    origin: str | None,
+    by: str,
+) -> InboxConsent:
+    """Return where the owner of an inbox consents.
+
+    Raises:
+        InvalidField: a field is invalid.
+        Conflict: this installation has no client at Google, or no public URL.
+    """
+    if consents is None:
+        raise Conflict(
+            "this installation has no client at Google: set MAILQUEUE_GMAIL_CLIENT_ID and "
+            "MAILQUEUE_GMAIL_CLIENT_SECRET"
+        )
+    if origin is None:
+        raise Conflict("Google sends people back to MAILQUEUE_PUBLIC_URL, which is not set")
+    state = randomness.token_urlsafe(32)
+    wanted = wanted._replace(webmail_url=wanted.webmail_url or WEBMAIL_URL)
+    ends = await store.begin(conn, wanted, state_hash=_hash(state), by=by)
+    url = consents.url(state, back=callback_of(origin), address=wanted.email_address)
+    return InboxConsent(url, ends)
+
+
+async def take(conn: Conn, state: str) -> PendingConsent:
+    """Use up a state; return what it was begun for.
+
+    Raises:
+        NotFound: it was not begun, was used before, or has ended.
+    """
+    found = None
+    if 0 < len(state) <= MAX_STATE_CHARACTERS:
+        found = await store.take(conn, _hash(state))
+    if found is None:
+        raise NotFound("consent", "of this state", "it may have ended")
+    return found
+
+
+async def connect(
+    conn: Conn,
+    pending: PendingConsent,
+    consented: ConsentedInbox,
+    *,
+    master: MasterKey | None,
+    by: str,
+) -> Inbox:
+    """Watch an inbox whose owner consented: mail that arrives from now on is reported.
+
+    Raises:
+        Unauthorized: the consent is to another inbox.
+        Conflict: the person has an inbox of this address that is read otherwise, or there is no
+            master key.
+        InvalidField: the person was removed, or has too many inboxes.
+        Locked: no access to the project's own key is granted.
+    """
+    if consented.address.lower() != pending.email_address:
+        raise Unauthorized("the consent is to another inbox than the one that was asked for")
+    project_id = pending.project_id
+    async with conn.transaction():
+        known = await store.find_inbox(
+            conn, project_id, user_id=pending.user_id, email_address=pending.email_address
+        )
+        inbox_id = known or new_id()
+        cell = secrets.password_cell(project_id, inbox_id, _HOST, _PORT)
+        sealed = await secrets.sealed(conn, cell, consented.refresh_token, master=master)
+        if not await store.connect(conn, inbox_id, pending, sealed=sealed, by=by):
+            raise Conflict("this inbox of the inbox user is watched by IMAP already")
+    return await inboxes.get(conn, project_id, inbox_id)
+
+
+async def tokens_of(
+    conn: Conn,
+    project_id: UUID,
+    *,
+    inbox_id: UUID | None = None,
+    user_id: UUID | None = None,
+    master: MasterKey | None,
+) -> list[Secret]:
+    """Return the refresh tokens of an inbox or of all inboxes of a person, to revoke them.
+
+    Those of addresses that are watched for others, too, are left out, and those that cannot be
+    opened.
+    """
+    found: list[Secret] = []
+    for row in await store.list_tokens(conn, project_id, inbox_id=inbox_id, user_id=user_id):
+        cell = secrets.password_cell(project_id, row.id, row.host, row.port)
+        if master is None:
+            continue
+        try:
+            found.append(await secrets.opened(conn, cell, row.sealed, master=master))
+        except (Locked, SealBroken) as exc:
+            _log.warning("inbox.not_revoked", inbox=str(row.id), reason=type(exc).__name__)
+    return found
+
+
+async def revoke(consents: InboxConsents | None, tokens: Sequence[Secret]) -> None:
+    """End consents at Google; what fails is logged, as the tokens are deleted in any case."""
+    if consents is None:
+        return
+    for token in tokens:
+        why = await consents.revoke(token)
+        if why is not None:
+            _log.warning("inbox.not_revoked", reason=why)
+
+
+def _hash(state: str) -> bytes:
+    return hashlib.sha256(state.encode("utf-8", "replace")).digest()
