@@ -27,6 +27,8 @@ class MailboxAccess:
     username: str
     password: Secret
     folders: Sequence[str]
+    push_asked_at: datetime | None = None
+    """When its server was last asked to push; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,15 @@ class NewMail:
 
 @dataclass(frozen=True, slots=True)
 class MailboxScan:
-    """What was added to the folders since the cursors; `has_more`: the next scan goes on."""
+    """What was added to the folders since the cursors; `has_more`: the next scan goes on.
+
+    `push_asked_at` is set where this scan has asked the server to push.
+    """
 
     cursors: Cursors
     mails: Sequence[NewMail] = ()
     has_more: bool = False
+    push_asked_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +121,17 @@ class InboxConsents(Protocol):
 
     async def revoke(self, token: Secret) -> str | None:
         """End the consent that a refresh token is of; return why that failed, or None."""
+        ...
+
+
+class InboxPushes(Protocol):
+    """Reads what a provider pushes when an inbox has changed."""
+
+    async def address(self, authorization: str, body: bytes) -> str | None:
+        """Return the address of the inbox; None if the push names none.
+
+        Raises:
+            Unauthorized: the header does not prove that the provider sent it.
+            Unavailable: the provider's keys cannot be fetched now.
+        """
         ...

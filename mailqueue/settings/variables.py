@@ -1,6 +1,5 @@
 """Types and validators of single environment variables. Pure."""
 
-import re
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.settings.attachments import parse_place, parse_places
-from mailqueue.settings.bounces import BounceSettings
+from mailqueue.settings.bounces import BounceSettings, parse_domains
 from mailqueue.settings.channels import ChannelVariables
 from mailqueue.settings.console import CONSOLE_PORT, ConsoleSettings
 from mailqueue.settings.listeners import ListenerSettings, Surface, hosts_of, names_of
@@ -32,8 +31,6 @@ from mailqueue.settings.oidc import (
 from mailqueue.settings.rabbitmq import RabbitVariables
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import parse_public_url
-
-_DOMAIN = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 def _secret(value: object) -> object:
@@ -89,15 +86,6 @@ def refuse_control(value: object) -> object:
     return value
 
 
-def _domains(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    words = value.lower().replace(",", " ").split()
-    if wrong := [word for word in words if not _DOMAIN.fullmatch(word)]:
-        raise ValueError(f"must be domains such as bounces.example.com, got {wrong[0]!r}")
-    return tuple(words)
-
-
 Port = Annotated[int, Field(ge=0, le=65535)]
 SecretVariable = Annotated[Secret | None, NoDecode, BeforeValidator(_secret)]
 """A secret as it stands; without `NoDecode` one of digits would be read as a number."""
@@ -108,7 +96,7 @@ ArchivePlace = Annotated[str | None, BeforeValidator(_place)]
 Places = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_places)]
 PublicUrl = Annotated[str | None, BeforeValidator(_public_url)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9.\[\]:-]{1,255}$")]
-DomainList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_domains)]
+DomainList = Annotated[tuple[str, ...], NoDecode, BeforeValidator(parse_domains)]
 Issuer = Annotated[str | None, BeforeValidator(_issuer)]
 ClaimText = Annotated[str, BeforeValidator(refuse_control), Field(min_length=1, max_length=300)]
 GroupRules = Annotated[tuple[GroupRule, ...], NoDecode, BeforeValidator(_rules)]
@@ -182,6 +170,8 @@ class GmailVariables(BaseSettings):
     gmail_client_id: ClaimText | None = None
     gmail_client_secret: SecretVariable = None
     gmail_url: PublicUrl = None
+    gmail_topic: ClaimText | None = None
+    gmail_push_account: ClaimText | None = None
 
 
 class ServiceVariables(

@@ -24,6 +24,8 @@ from mailqueue.webhooks.ids import new_id
 CALLBACK_PATH = "/oauth/gmail"
 """Path of the public URL that Google sends the owner of an inbox back to."""
 WEBMAIL_URL = "https://mail.google.com/mail/#search/rfc822msgid%3A{message_id}"
+PUSH_PATH = "/push/gmail"
+"""Path of the public URL that Pub/Sub pushes to."""
 MAX_STATE_CHARACTERS = 200
 _HOST, _PORT = "gmail.googleapis.com", 443
 _log = get_logger(__name__)
@@ -141,6 +143,11 @@ async def revoke(consents: InboxConsents | None, tokens: Sequence[Secret]) -> No
         why = await consents.revoke(token)
         if why is not None:
             _log.warning("inbox.not_revoked", reason=why)
+
+
+async def wake(conn: Conn, address: str) -> None:
+    """Scan the inboxes of an address at once, unless they are paused or wait after an error."""
+    await store.wake(conn, address)
 
 
 def _hash(state: str) -> bytes:

@@ -30,6 +30,7 @@ class MailboxRow(NamedTuple):
     scan_seconds: int
     refusals: int
     last_scanned_at: datetime | None
+    push_asked_at: datetime | None
     created_at: datetime
     now: datetime
 

@@ -100,6 +100,8 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
             await store.record_scan(
                 conn, row.id, row.claim_no, cursors=work.scan.cursors, mails=work.mails
             )
+            if work.scan.push_asked_at is not None:
+                await store.note_push(conn, row.id, row.claim_no, at=work.scan.push_asked_at)
             outcomes[row.id] = Again(work.wait)
         return [outcomes[row.id] for row, _ in done]
 
@@ -119,7 +121,13 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         except (ConfigError, Locked, SealBroken) as exc:
             return ScanPlan(box, None, fault=str(exc))
         access = MailboxAccess(
-            box.host, box.port, MailboxTls(box.tls), box.username, password, box.folders
+            box.host,
+            box.port,
+            MailboxTls(box.tls),
+            box.username,
+            password,
+            box.folders,
+            box.push_asked_at,
         )
         return ScanPlan(box, access, rules)
 

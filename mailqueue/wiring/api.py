@@ -22,7 +22,7 @@ from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.sending import inline_transport, transport_for
-from mailqueue.wiring.watch import inbox_consents, slack_app
+from mailqueue.wiring.watch import inbox_consents, inbox_pushes, slack_app
 from mailqueue.wiring.webhooks import poster_of
 
 
@@ -53,6 +53,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         slack_app=slack_app(settings),
         storage=attachment_storage(settings.attachments),
         inbox_consents=inbox_consents(settings),
+        inbox_pushes=inbox_pushes(settings),
     )
 
 

@@ -14,13 +14,17 @@ from mailqueue.adapters.mailboxes.gmail.consents import (
     GoogleClient,
     google_at,
 )
+from mailqueue.adapters.mailboxes.gmail.push import GOOGLE_ISSUER, GmailPushes, PushSender
 from mailqueue.adapters.mailboxes.gmail.reader import GmailReader
 from mailqueue.adapters.mailboxes.imap import ImapReader
-from mailqueue.ports.mailbox import InboxConsents, MailboxReader
+from mailqueue.adapters.oidc.documents import Fetcher
+from mailqueue.adapters.oidc.keys import IssuerKeys
+from mailqueue.ports.mailbox import InboxConsents, InboxPushes, MailboxReader
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.gmail import GmailSettings
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch.delivering import NotificationHandler, NotificationTools
+from mailqueue.watch.gmail import PUSH_PATH
 from mailqueue.watch.scanning import ScanHandler, ScanTools
 
 
@@ -29,7 +33,9 @@ def scan_handler(settings: Settings) -> ScanHandler:
     policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
     readers: dict[str, MailboxReader] = {"imap": ImapReader(policy)}
     if settings.gmail is not None:
-        readers["gmail"] = GmailReader(_client_of(settings.gmail), policy)
+        readers["gmail"] = GmailReader(
+            _client_of(settings.gmail), policy, topic=settings.gmail.topic
+        )
     return ScanHandler(ScanTools(readers, partial(master_key_of, settings)))
 
 
@@ -39,6 +45,17 @@ def inbox_consents(settings: Settings) -> InboxConsents | None:
         return None
     policy = NetworkPolicy(allowed_networks=settings.allowed_hosts)
     return GmailConsents(_client_of(settings.gmail), policy)
+
+
+def inbox_pushes(settings: Settings) -> InboxPushes | None:
+    """Return what reads pushes of Gmail; None if none are asked for."""
+    gmail, url = settings.gmail, settings.tracking.public_url
+    if gmail is None or gmail.push_account is None or url is None:
+        return None
+    issuer = gmail.url or GOOGLE_ISSUER
+    fetcher = Fetcher(NetworkPolicy(allowed_networks=settings.allowed_hosts))
+    sender = PushSender(issuer, f"{url.rstrip('/')}{PUSH_PATH}", gmail.push_account)
+    return GmailPushes(sender, IssuerKeys(issuer, fetcher))
 
 
 def _client_of(given: GmailSettings) -> GoogleClient:

@@ -24,6 +24,7 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
      'For each folder its UIDVALIDITY and the next UID, at Gmail 1 and the historyId; a folder that is not there is '
      'not scanned yet.'],
     ['refusals', 'Logins in a row that the server refused; the fourth ends with an error.'],
+    ['push_asked_at', 'Time at which Gmail was last asked to push what changes; NULL: not yet.'],
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
     ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
 ]);

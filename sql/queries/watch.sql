@@ -151,7 +151,8 @@ SELECT mailqueue.retry_notifications(%(project_id)s, %(ids)s::uuid[], %(by)s);
 -- name: read_scanned_mailboxes :many
 -- Where claimed inboxes are, and their sealed passwords.
 SELECT m.id, m.project_id, m.user_id, m.provider, m.host, m.port, m.tls, m.username, m.sealed_password, m.folders,
-       m.cursor, m.scan_seconds, m.refusals, m.last_scanned_at, m.created_at, clock_timestamp() AS now
+       m.cursor, m.scan_seconds, m.refusals, m.last_scanned_at, m.push_asked_at, m.created_at,
+       clock_timestamp() AS now
 FROM mailqueue.mailboxes AS m
 WHERE m.id = ANY (%(ids)s::uuid[]);
 
@@ -166,6 +167,14 @@ ORDER BY r.priority, r.id;
 -- name: record_scan :value
 -- Write how far an inbox was scanned, and notify of its new mail; how many messages were not known.
 SELECT mailqueue.record_scan(%(id)s, %(claim_no)s, %(cursor)s, %(mails)s);
+
+-- name: note_inbox_push :run
+-- Write when Gmail was asked to push what changes in a claimed inbox.
+SELECT mailqueue.note_inbox_push(%(id)s, %(claim_no)s, %(asked_at)s);
+
+-- name: wake_gmail_inboxes :value
+-- How many inboxes at Gmail of an address are scanned at once.
+SELECT mailqueue.wake_gmail_inboxes(%(address)s);
 
 -- name: notify_of_lost_inbox :run
 -- Tell a person that an inbox is given up.

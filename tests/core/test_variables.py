@@ -36,6 +36,7 @@ OTHERS: dict[str, Any] = {
     "console_names": NAMES,
     "bounces_domains": NAMES,
     "max_send_rate": 7.0,
+    "gmail_topic": "projects/other/topics/inboxes",
 }
 
 
@@ -48,6 +49,8 @@ def usual() -> Environment:
         console_url="https://mail.example.com",
         gmail_client_id="client",
         gmail_client_secret=Secret("word"),
+        gmail_topic="projects/example/topics/inboxes",
+        gmail_push_account="push@example.com",
         database_url=Secret("postgresql://db.example.com/mail"),
     )
 

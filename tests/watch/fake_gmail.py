@@ -49,6 +49,10 @@ class FakeGmail:
     page: int = 100
     issued: int = 0
     revoked: list[str] = field(default_factory=list)
+    watches: list[dict[str, Any]] = field(default_factory=list)
+    """What Gmail was asked to push."""
+    keys: list[dict[str, Any]] = field(default_factory=list)
+    """Keys that Google signs the tokens of pushes with."""
     script: dict[str, list[Scripted]] = field(default_factory=dict)
     server: Fake | None = None
 
@@ -116,11 +120,19 @@ class FakeGmail:
                 return says(400, {"error": "invalid_token"})
             self.refresh_tokens.discard(token)
             return says(200, {})
+        if path == "/.well-known/openid-configuration":
+            return says(200, {"issuer": self.url, "jwks_uri": f"{self.url}/certs"})
+        if path == "/certs":
+            return says(200, {"keys": self.keys})
         if not path.startswith("/gmail/v1/users/me/"):
             return says(404, {"error": {"code": 404, "message": "Not Found"}})
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme != "Bearer" or token not in self.access_tokens:
             return fault(401, "authError", "Invalid Credentials")
+        if (request.method, path) == ("POST", "/gmail/v1/users/me/watch"):
+            self.watches.append(request.json)
+            ends = int(datetime.now(UTC).timestamp() + 7 * 86400) * 1000
+            return says(200, {"historyId": str(self.history), "expiration": str(ends)})
         query = parse_qs(urlsplit(request.path).query)
         return self._api(path.removeprefix("/gmail/v1/users/me"), query)
 

@@ -9,7 +9,7 @@ from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.operations.activity import Activity
 from mailqueue.ports.channel import InstalledApp
 from mailqueue.ports.inbound import InboundProvider
-from mailqueue.ports.mailbox import InboxConsents
+from mailqueue.ports.mailbox import InboxConsents, InboxPushes
 from mailqueue.ports.transport import Transport
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.inline import InlineServer
@@ -57,5 +57,6 @@ class Services:
     activity: Activity = field(default_factory=Activity)  # what all projects send now
     # Asks the owners of inboxes for their consent; None: this installation has no client for it.
     inbox_consents: InboxConsents | None = None
+    inbox_pushes: InboxPushes | None = None  # reads pushes of Gmail; None: none are asked for
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)

@@ -51,6 +51,11 @@ async def connect(
             return await fetch.value(conn, "connect_gmail", values, bool)
 
 
+async def wake(conn: Conn, address: str) -> int:
+    """Let the inboxes at Gmail of an address be scanned at once; return how many."""
+    return await fetch.value(conn, "wake_gmail_inboxes", {"address": address}, int)
+
+
 async def list_tokens(
     conn: Conn, project_id: UUID, *, inbox_id: UUID | None, user_id: UUID | None
 ) -> list[SealedInboxToken]:

@@ -1,6 +1,7 @@
 """What workers read and write of inboxes and notifications."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -55,6 +56,12 @@ async def record_scan(
         "mails": Jsonb(storable_json(list(mails))),
     }
     await fetch.value(conn, "record_scan", values, int)
+
+
+async def note_push(conn: Conn, mailbox_id: UUID, claim_no: int, *, at: datetime) -> None:
+    """Write when the server of an inbox was asked to push."""
+    values = {"id": mailbox_id, "claim_no": claim_no, "asked_at": at}
+    await fetch.run(conn, "note_inbox_push", values)
 
 
 async def notify_of_lost(conn: Conn, mailbox_id: UUID, claim_no: int, *, reason: str) -> None:

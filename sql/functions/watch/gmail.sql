@@ -76,8 +76,8 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m
        SET sealed_password = p_sealed, folders = p_folders, webmail_url = p_webmail_url,
            scan_seconds = p_scan_seconds, status = 'pending', cursor = '{}', attempts = 0, refusals = 0, crashes = 0,
-           run_at = clock_timestamp(), last_error = NULL, finished_at = NULL, claim_no = NULL, worker_id = NULL,
-           assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
+           push_asked_at = NULL, run_at = clock_timestamp(), last_error = NULL, finished_at = NULL, claim_no = NULL,
+           worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
      WHERE m.id = p_id AND m.project_id = p_project AND m.user_id = p_user AND m.provider = 'gmail';
     IF FOUND THEN
         PERFORM mailqueue.record_operation(p_project, 'inbox.reconnected', p_id::text, '{}', p_by);
@@ -111,3 +111,29 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.list_gmail_tokens(uuid, uuid, uuid) IS
     'Sealed refresh tokens of an inbox, or of all inboxes of a person, whose address is not watched for another.';
+
+CREATE OR REPLACE FUNCTION mailqueue.note_inbox_push(p_mailbox uuid, p_claim bigint, p_asked timestamptz) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    UPDATE mailqueue.mailboxes AS m SET push_asked_at = p_asked WHERE m.id = p_mailbox AND m.claim_no = p_claim
+$$;
+COMMENT ON FUNCTION mailqueue.note_inbox_push(uuid, bigint, timestamptz) IS
+    'Write when the server of a claimed inbox was asked to push what changes in it.';
+
+-- A pause that Gmail asked for, and the wait after an error, are not cut short.
+CREATE OR REPLACE FUNCTION mailqueue.wake_gmail_inboxes(p_address text) RETURNS integer
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+    WITH woken AS (
+        UPDATE mailqueue.mailboxes AS m SET run_at = clock_timestamp()
+         WHERE m.email_address = lower(p_address) AND m.provider = 'gmail' AND m.status = 'pending'
+           AND m.last_error IS NULL AND m.run_at > clock_timestamp()
+        RETURNING 1
+    )
+    SELECT count(*)::integer FROM woken
+$$;
+COMMENT ON FUNCTION mailqueue.wake_gmail_inboxes(text) IS
+    'Let the inboxes at Gmail of an address be scanned at once; returns how many.';

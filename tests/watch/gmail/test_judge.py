@@ -13,9 +13,14 @@ from google.oauth2.credentials import Credentials
 from googleapiclient.discovery import build  # type: ignore[import-untyped]
 from googleapiclient.errors import HttpError  # type: ignore[import-untyped]
 
+from mailqueue.adapters.mailboxes.gmail.reader import GmailReader
+from mailqueue.core.secret import Secret
+from mailqueue.ports.mailbox import MailboxAccess, MailboxTls
 from tests.adapters.sending.fake import FakeReply
 from tests.watch.fake_gmail import ADDRESS, CLIENT_ID, CLIENT_SECRET, FakeGmail, fake_gmail
+from tests.webhooks.delivering import LOOPBACK
 
+TOPIC = "projects/example/topics/inboxes"
 pytestmark = pytest.mark.anyio
 
 
@@ -106,6 +111,25 @@ async def test_the_official_client_reads_the_errors_of_the_fake(
 
     assert caught.value.status_code == status
     assert caught.value.error_details[0]["reason"] == reason
+
+
+async def test_the_official_client_asks_the_fake_for_pushes_as_we_do(server: FakeGmail) -> None:
+    wanted = {"topicName": TOPIC, "labelIds": ["INBOX"], "labelFilterBehavior": "INCLUDE"}
+
+    def ask() -> Any:
+        with client(server) as users:
+            return users.watch(userId="me", body=wanted).execute()
+
+    answer = await asyncio.to_thread(ask)
+
+    assert int(answer["historyId"]) == server.history
+    assert int(answer["expiration"]) > 1_000_000_000_000, "milliseconds"
+    reader = GmailReader(server.client, LOOPBACK, topic=TOPIC)
+    access = MailboxAccess(
+        "gmail.googleapis.com", 443, MailboxTls.IMPLICIT, ADDRESS, Secret("refresh-0"), ["INBOX"]
+    )
+    await reader.scan(access, {}, since=None)
+    assert server.watches == [wanted, wanted]
 
 
 async def test_the_official_client_sees_a_revoked_token(server: FakeGmail) -> None:

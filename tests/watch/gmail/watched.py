@@ -33,8 +33,11 @@ async def watched(
 
 
 @asynccontextmanager
-async def scanning(server: FakeGmail, database: DatabaseSettings) -> AsyncIterator[None]:
-    reader = GmailReader(server.client, LOOPBACK)
+async def scanning(
+    server: FakeGmail, database: DatabaseSettings, *, topic: str | None = None
+) -> AsyncIterator[None]:
+    """Run a worker that scans inboxes at Gmail during the block."""
+    reader = GmailReader(server.client, LOOPBACK, topic=topic)
     async with watching.scanning(database, {"gmail": reader}):
         yield
 

@@ -10,7 +10,8 @@ import html
 import ssl
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -32,13 +33,19 @@ from mailqueue.ports.mailbox import (
     NewMail,
     ScanFault,
 )
+from mailqueue.telemetry.log import get_logger
 
+_log = get_logger(__name__)
 SCAN_SECONDS = 60.0
 """Limit of a whole scan."""
 MAX_MAILS = 100
 """Messages of one scan; the next one goes on at once."""
 MAX_PAGES = 20
 """Pages of history that are read for one label in one scan."""
+PUSH_RENEWAL = timedelta(days=1)
+"""Time after which Gmail is asked to push again; it pushes for seven days."""
+PUSH_RETRY = timedelta(hours=1)
+"""Time after which it is asked again where it refused."""
 MARGIN_SECONDS = 300.0
 """Seconds before its end from which an access token is renewed."""
 MAX_TOKENS = 10_000
@@ -60,9 +67,14 @@ class GmailReader:
         client: GoogleClient,
         policy: NetworkPolicy,
         *,
+        topic: str | None = None,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
-        """Prepare; `tls_context` None trusts what the system trusts, TLS 1.2 and later."""
+        """Prepare; `topic` of Pub/Sub is what Gmail is asked to push to, None: to none.
+
+        `tls_context` None trusts what the system trusts, TLS 1.2 and later.
+        """
+        self._topic = topic
         self._client = client
         self._policy = policy
         self._tls_context = tls_context
@@ -80,7 +92,8 @@ class GmailReader:
         )
         try:
             async with asyncio.timeout(SCAN_SECONDS):
-                return await _Scan(session, since).read(access.folders, cursors)
+                found = await _Scan(session, since).read(access.folders, cursors)
+                return replace(found, push_asked_at=await self._ask_to_push(session, access))
         except GmailStopped as stopped:
             return stopped.fault
         except TimeoutError:
@@ -91,6 +104,25 @@ class GmailReader:
     def close(self) -> None:
         """Forget the access tokens."""
         self._tokens.clear()
+
+    async def _ask_to_push(self, session: GmailSession, access: MailboxAccess) -> datetime | None:
+        """Ask for pushes once a day; where that fails, once an hour, as polling goes on."""
+        now, last = datetime.now(UTC), access.push_asked_at
+        if self._topic is None or (last is not None and now - last < PUSH_RENEWAL):
+            return None
+        wanted = {
+            "topicName": self._topic,
+            "labelIds": list(access.folders),
+            "labelFilterBehavior": "INCLUDE",
+        }
+        try:
+            answer = await session.post("/watch", wanted)
+        except GmailStopped as stopped:
+            _log.warning("inbox.not_pushed", reason=stopped.fault.reason)
+        else:
+            if answer.status == 200:
+                return now
+        return now - PUSH_RENEWAL + PUSH_RETRY
 
     def _tokens_of(self, refresh_token: Secret) -> Tokens:
         key = hashlib.sha256(refresh_token.reveal().encode()).digest()

@@ -15,6 +15,7 @@ from mailqueue.adapters.mailboxes.gmail.consents import TIMEOUTS
 from mailqueue.adapters.sending.oauth import Tokens
 from mailqueue.adapters.sending.outcomes import cleaned, retry_after_of
 from mailqueue.adapters.sending.redaction import redacted
+from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.core.verdict import Fault, Rejected
 from mailqueue.ports.mailbox import ScanFault
@@ -67,10 +68,17 @@ class GmailSession:
         Raises:
             GmailStopped: any other answer, or none.
         """
-        answer, token = await self._asked(path)
+        return await self._answered("GET", path)
+
+    async def post(self, path: str, document: dict[str, Any]) -> HttpResponse:
+        """Return the answer to a JSON document, as `get` does."""
+        return await self._answered("POST", path, write_json(document))
+
+    async def _answered(self, method: str, path: str, body: bytes = b"") -> HttpResponse:
+        answer, token = await self._asked(method, path, body)
         if answer.status == 401:  # the token may have ended early: once more with another
             self._tokens.drop()
-            answer, token = await self._asked(path)
+            answer, token = await self._asked(method, path, body)
         if answer.status in (200, 404):
             return answer
         raise GmailStopped(_fault_of(answer, token))
@@ -80,15 +88,20 @@ class GmailSession:
         if self._wire is not None:
             self._wire.close()
 
-    async def _asked(self, path: str) -> tuple[HttpResponse, Secret]:
+    async def _asked(self, method: str, path: str, body: bytes) -> tuple[HttpResponse, Secret]:
         token = await self._tokens.get()
         if isinstance(token, Rejected):
             is_of_client = any(word in token.detail for word in _CLIENT_ERRORS)
             is_refusal = token.kind is Fault.ACCOUNT and not is_of_client
             raise GmailStopped(ScanFault(token.detail, is_refusal, wait=token.retry_after))
         wire = await self._opened()
-        headers = (("Authorization", f"Bearer {token.reveal()}"), ("Accept", "application/json"))
-        answer = await wire.ask(HttpRequest("GET", path, headers), may_finish=lambda: True)
+        headers = (
+            ("Authorization", f"Bearer {token.reveal()}"),
+            ("Accept", "application/json"),
+            *((("Content-Type", "application/json"),) if body else ()),
+        )
+        call = HttpRequest(method, path, headers, body)
+        answer = await wire.ask(call, may_finish=lambda: True)
         if isinstance(answer, Rejected):
             raise GmailStopped(ScanFault(f"Gmail: {answer.detail}", is_refusal=False))
         return answer, token

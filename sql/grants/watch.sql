@@ -1,4 +1,4 @@
--- Channels that notifications go to, for the HTTP API and the requests of their providers.
+-- Inbox watch for the HTTP API and the requests of providers: inboxes, rules, channels, notifications.
 
 DO $$
 DECLARE
@@ -8,6 +8,21 @@ BEGIN
         RETURN;
     END IF;
     FOREACH r IN ARRAY ARRAY[
+        'EXECUTE ON FUNCTION mailqueue.add_inbox_user(uuid, text, text),
+            mailqueue.pause_inbox_user(uuid, uuid, boolean, text), mailqueue.remove_inbox_user(uuid, uuid, text),
+            mailqueue.put_filter_rule(uuid, uuid, uuid, text, text, boolean, integer, text),
+            mailqueue.remove_filter_rule(uuid, uuid, text),
+            mailqueue.add_mailbox(uuid, uuid, uuid, text, text, integer, text, text, bytea, text[], text, integer,
+            text), mailqueue.switch_mailbox(uuid, uuid, text, text),
+            mailqueue.reconnect_mailbox(uuid, uuid, text, bytea, text), mailqueue.remove_mailbox(uuid, uuid, text),
+            mailqueue.begin_inbox_consent(uuid, uuid, text, bytea, text[], text, integer, text),
+            mailqueue.take_inbox_consent(bytea), mailqueue.list_gmail_tokens(uuid, uuid, uuid),
+            mailqueue.connect_gmail(uuid, uuid, uuid, text, bytea, text[], text, integer, text),
+            mailqueue.wake_gmail_inboxes(text),
+            mailqueue.retry_notifications(uuid, uuid[], text)',
+        'SELECT ON mailqueue.inbox_users, mailqueue.filter_rules, mailqueue.email_accounts,
+            mailqueue.notification_log',
+        'SELECT (id, project_id, host, port) ON mailqueue.mailboxes',
         'EXECUTE ON FUNCTION mailqueue.add_notification_channel(uuid, uuid, uuid, bytea, text, text, text),
             mailqueue.reconnect_channel(uuid, uuid, bytea, text, text),
             mailqueue.disconnect_channel(uuid, uuid, text)',
