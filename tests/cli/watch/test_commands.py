@@ -93,6 +93,8 @@ def test_a_command_prints_the_link_to_install_the_slack_app(on_fresh_db: Cli) ->
     assert shown.stdout.startswith("https://slack.com/oauth/v2/authorize?client_id=1")
     assert CLIENT_SECRET not in shown.stdout
     assert cli.json(*installing)["url"] != shown.stdout.strip()
+
+
 def test_the_owner_of_an_inbox_at_gmail_is_sent_to_google(on_fresh_db: Cli) -> None:
     cli = on_fresh_db
     user = cli.json("watch", "user", "add", "ann@example.com")["id"]
