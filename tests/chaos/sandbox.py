@@ -18,7 +18,7 @@ from tests.chaos.result import ScenarioResult, compare
 from tests.chaos.server import fresh_database
 from tests.chaos.sink.process import SinkProcess, own_sink
 from tests.concurrency.running import Command, Shipped, session, until, workers
-from tests.queue.steps import end_waits
+from tests.mail.claim.steps import end_waits
 
 IN_FLIGHT = 8
 LONGEST_WAIT = "2 hours"

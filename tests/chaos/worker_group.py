@@ -19,7 +19,7 @@ from mailqueue.queue import store as kernel
 from tests import make
 from tests.chaos.processes import Child, ForkServer, fork_server
 from tests.chaos.sandbox import Sandbox
-from tests.queue.steps import SILENCE
+from tests.mail.claim.steps import SILENCE
 
 # A worker that is killed before it has claimed mail proves nothing.
 RUNNING = """

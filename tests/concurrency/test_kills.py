@@ -23,7 +23,7 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.queue.steps import SILENCE, difference
+from tests.mail.claim.steps import SILENCE, difference
 from tests.smtp.client.scripted import SILENT, scripted
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,16 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import SILENCE, claim, counted, difference, end_waits, mark, opened, settle
+from tests.mail.claim.steps import (
+    SILENCE,
+    claim,
+    counted,
+    difference,
+    end_waits,
+    mark,
+    opened,
+    settle,
+)
 
 pytestmark = pytest.mark.anyio
 WATCH = """

@@ -16,7 +16,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.test_effects import complained, sent
-from tests.queue.steps import LEASE, claim, is_waiting, opened, until_waiting
+from tests.mail.claim.steps import LEASE, claim, is_waiting, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
 LOCK = "SELECT FROM mailqueue.sender_accounts WHERE id = %s FOR NO KEY UPDATE"

@@ -18,7 +18,7 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.queue.steps import difference
+from tests.mail.claim.steps import difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.test_limits_under_load import look_again, overshoots, watched
-from tests.queue.steps import claim, counted, difference, mark, opened, settle
+from tests.mail.claim.steps import claim, counted, difference, mark, opened, settle
 
 pytestmark = pytest.mark.anyio
 CLAIMERS = 32

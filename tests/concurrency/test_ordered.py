@@ -29,7 +29,7 @@ from tests.concurrency.running import (
     until_nothing_is_queued,
     workers,
 )
-from tests.queue.steps import difference
+from tests.mail.claim.steps import difference
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

@@ -1,6 +1,6 @@
 """Limit: a real server sees a rate kept, in each second, by one or several processes.
 
-That no second between two claims has more than burst and rate is tests/queue/limits/test_pacing.py.
+That no second between two claims has more than burst and rate is tests/mail/limits/test_pacing.py.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.console.looking import Seen, looking_at, shown
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 

@@ -13,7 +13,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import until
-from tests.queue.steps import opened
+from tests.mail.claim.steps import opened
 
 pytestmark = pytest.mark.anyio
 

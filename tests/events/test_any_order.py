@@ -17,7 +17,7 @@ from mailqueue.events.model import ReportedEvent, Suppress, Type
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.events.sent_mail import BOOKS, NOON, also_to, books, event, left, told
-from tests.queue.steps import opened
+from tests.mail.claim.steps import opened
 
 CODES = ("5.1.1", "5.2.2", "5.7.1", "4.2.2", None)
 DETAILS = ("user unknown", "mailbox full", "blocked as spam", None)

@@ -22,7 +22,7 @@ from tests.concurrency.running import (
 )
 from tests.failover.client import CountingClient, client
 from tests.failover.pair import Pair
-from tests.queue.steps import difference
+from tests.mail.claim.steps import difference
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

@@ -28,7 +28,7 @@ from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.invariants.expected import CLEAN, LOOK_AGAIN, ExpectedMail
-from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, settle
+from tests.mail.claim.steps import SILENCE, claim, counted, difference, mark, opened, settle
 
 T = TypeVar("T")
 EXAMPLES = 25

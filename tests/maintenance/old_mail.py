@@ -5,7 +5,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 LONG_AGO = 200
 """Age in days: more than a month and its hot days."""

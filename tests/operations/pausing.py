@@ -7,7 +7,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, MarkVerdict
 from tests import make
-from tests.queue.steps import claim, mark, settle
+from tests.mail.claim.steps import claim, mark, settle
 
 HOUR = timedelta(hours=1)
 

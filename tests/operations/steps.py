@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 
 async def matching(conn: Conn, verb: str, *arguments: object, **conditions: object) -> int:

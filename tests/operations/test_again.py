@@ -12,8 +12,8 @@ from mailqueue.mail.model import Ending
 from mailqueue.operations import acting, emails
 from mailqueue.operations.emails import EmailOperation
 from tests import make
+from tests.mail.claim.steps import claim, difference, row, sent, settle
 from tests.operations.steps import count, finished, matching
-from tests.queue.steps import claim, difference, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 

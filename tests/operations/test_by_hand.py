@@ -5,7 +5,7 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

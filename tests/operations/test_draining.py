@@ -9,9 +9,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import MarkVerdict
 from mailqueue.operations import platform
 from tests import make
+from tests.mail.claim.steps import claim, mark
 from tests.operations.pausing import why
 from tests.queue.kernel.kinds import KINDS
-from tests.queue.steps import claim, mark
 
 pytestmark = pytest.mark.anyio
 

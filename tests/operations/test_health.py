@@ -16,8 +16,8 @@ from mailqueue.operations.model import PRIORITIES
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.conftest import Server
+from tests.mail.claim.steps import claim, settle
 from tests.operations.pausing import pause, set_aside
-from tests.queue.steps import claim, settle
 from tests.rules.logins import login
 
 pytestmark = pytest.mark.anyio

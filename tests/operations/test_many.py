@@ -8,8 +8,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, MarkVerdict
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, mark, opened
 from tests.operations.steps import audit, finished, matching
-from tests.queue.steps import claim, mark, opened
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations import acting
 from mailqueue.operations.acting import NotAllowed
 from tests import make
+from tests.mail.claim.steps import claim, row, settle
 from tests.operations.test_resolve import in_doubt
-from tests.queue.steps import claim, row, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.operations.overview import look
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import MarkVerdict
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, counted, difference, mark, opened, row, sent
 from tests.operations.pausing import HOUR, let_it_end, pause, resume, set_aside, verdict, why
-from tests.queue.steps import claim, counted, difference, mark, opened, row, sent
 
 pytestmark = pytest.mark.anyio
 

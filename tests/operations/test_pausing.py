@@ -6,9 +6,9 @@ from psycopg import errors
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import MarkVerdict
 from tests import make
+from tests.mail.claim.steps import claim, lane
 from tests.operations.pausing import HOUR, pause, resume, set_aside, verdict, why
 from tests.operations.steps import aged, audit, matching
-from tests.queue.steps import claim, lane
 
 pytestmark = pytest.mark.anyio
 

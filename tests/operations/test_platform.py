@@ -15,8 +15,8 @@ from mailqueue.operations import pausing, platform
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.actor import act_for
 from tests import make
+from tests.mail.claim.steps import claim, mark, opened, settle, until_waiting
 from tests.operations.pausing import why
-from tests.queue.steps import claim, mark, opened, settle, until_waiting
 
 pytestmark = pytest.mark.anyio
 

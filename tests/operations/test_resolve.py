@@ -8,7 +8,7 @@ from psycopg import errors
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from tests import make
-from tests.queue.steps import claim, counted, difference, lose, mark, row, sent, settle
+from tests.mail.claim.steps import claim, counted, difference, lose, mark, row, sent, settle
 
 pytestmark = pytest.mark.anyio
 

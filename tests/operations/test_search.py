@@ -11,8 +11,8 @@ from mailqueue.db.pool import connect
 from mailqueue.operations import search
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.operations.test_view_plans import much_mail, pages_read
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ from tests.chaos.scenarios.disks import _mounted, _small_server, _unmounted
 from tests.chaos.server import fresh_database
 from tests.cli.support.invoked import Cli
 from tests.concurrency.running import until
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 from tests.rules.logins import mail
 
 pytestmark = pytest.mark.anyio

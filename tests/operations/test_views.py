@@ -11,8 +11,8 @@ from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.operations.pausing import pause, set_aside
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail
 from tests import make
-from tests.queue.steps import claim, sent
+from tests.mail.claim.steps import claim, sent
 
 
 async def ordered(conn: Conn, by: str, *, on_failure: str = "continue") -> None:

@@ -6,8 +6,8 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.outboxes.ordered import drained, ids, ordered, why
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,8 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus, MarkVerdict
 from tests import make
+from tests.mail.claim.steps import claim, end_waits, mark, settle
 from tests.outboxes.ordered import drained, ordered, why
-from tests.queue.steps import claim, end_waits, mark, settle
 
 pytestmark = pytest.mark.anyio
 ANN = "ann@example.com"

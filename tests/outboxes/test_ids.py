@@ -10,8 +10,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, sent
 from tests.outboxes.rows import PLAIN
-from tests.queue.steps import claim, sent
 
 pytestmark = pytest.mark.anyio
 

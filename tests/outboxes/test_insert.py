@@ -9,8 +9,8 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.mail.claim.steps import claim, sent
 from tests.outboxes.rows import EF_CORE, PLAIN, WRITTEN, ef_core_values
-from tests.queue.steps import claim, sent
 
 pytestmark = pytest.mark.anyio
 

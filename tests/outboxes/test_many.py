@@ -5,7 +5,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from tests import make
-from tests.queue.steps import claim, sent
+from tests.mail.claim.steps import claim, sent
 
 pytestmark = pytest.mark.anyio
 WAITING = 20_000

@@ -11,9 +11,9 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import SILENCE, claim, lose, mark, opened, sent, settle
 from tests.outboxes.ordered import drained, ids, of_customer, ordered, why
 from tests.outboxes.rows import PLAIN
-from tests.queue.steps import SILENCE, claim, lose, mark, opened, sent, settle
 
 pytestmark = pytest.mark.anyio
 

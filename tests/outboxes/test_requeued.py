@@ -9,8 +9,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, opened, settle, until_waiting
 from tests.outboxes.ordered import drained, ordered
-from tests.queue.steps import claim, opened, settle, until_waiting
 
 pytestmark = pytest.mark.anyio
 GO_ON = Jsonb({"ordering_on_failure": "continue"})

@@ -33,14 +33,14 @@ FAULTS = (
         "sql/functions/limits/headroom.sql",
         "coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left",
         "coalesce(g.daily_limit + 1 - u.sent - u.reserved, 2000000000) AS day_left",
-        ("tests/queue/limits/test_accounts.py::test_a_daily_limit_is_reached_and_never_passed",),
+        ("tests/mail/limits/test_accounts.py::test_a_daily_limit_is_reached_and_never_passed",),
     ),
     PlantedFault(
         "fence-lost",
         "sql/functions/settle/settle.sql",
         "WHERE q.id = i.id AND q.claim_no = i.claim_no AND o.id = q.id\n",
         "WHERE q.id = i.id AND o.id = q.id\n",
-        ("tests/queue/test_fence.py::test_a_late_worker_cannot_finish_a_row_it_lost",),
+        ("tests/mail/claim/test_fence.py::test_a_late_worker_cannot_finish_a_row_it_lost",),
     ),
     PlantedFault(
         "template-of-another-project-found",

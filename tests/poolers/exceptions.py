@@ -46,8 +46,9 @@ DIRECT: Mapping[str, str] = {
     "tests/operations/health/test_locks.py": _CUTS,
     "tests/operations/health/test_missing.py": _COUNTS_SESSIONS,
     "tests/queue/test_lost_workers.py": _CUTS_ALL,
-    "tests/queue/test_wakeups.py::test_only_one_transaction_notifies_a_parked_worker": _LISTENS,
-    "tests/queue/limits/test_domains.py::"
+    "tests/mail/claim/test_wakeups.py::"
+    "test_only_one_transaction_notifies_a_parked_worker": _LISTENS,
+    "tests/mail/limits/test_domains.py::"
     "test_a_claim_that_only_moved_mail_wakes_who_sleeps": _LISTENS,
     "tests/rules/test_guards.py::test_the_callers_settings_do_not_decide_what_is_tested": _COUNTS,
     "tests/rules/test_locks.py": _MAINTAINS,

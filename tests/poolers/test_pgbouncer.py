@@ -22,8 +22,8 @@ from tests.concurrency.running import (
     workers,
 )
 from tests.conftest import Server
+from tests.mail.claim.steps import difference
 from tests.poolers.pgbouncer import bouncing
-from tests.queue.steps import difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = [pytest.mark.anyio, pytest.mark.pgbouncer]

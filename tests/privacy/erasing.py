@@ -8,8 +8,8 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.model import ErasureProgress
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.privacy.planted_rows import ANN
-from tests.queue.steps import claim, settle
 
 
 async def erased(

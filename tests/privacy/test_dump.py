@@ -20,10 +20,10 @@ from mailqueue.tracking.model import TrackedLink
 from tests import make
 from tests.audit.sealed import name_of
 from tests.conftest import Server
+from tests.mail.claim.steps import claim, settle
 from tests.maintenance.old_mail import aged
 from tests.privacy.dumped import files_in, forms_of, found_in
 from tests.privacy.erasing import erased
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

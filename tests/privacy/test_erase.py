@@ -10,9 +10,9 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import persons
 from mailqueue.suppression import entries
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.privacy.erasing import erased, sent
 from tests.privacy.planted_rows import ANN, let_anything_in, naming, plant
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -11,10 +11,10 @@ from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import persons, store
 from mailqueue.privacy.exporting import export_from_all, export_person
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.maintenance.old_mail import aged
 from tests.privacy.erasing import sent
 from tests.privacy.planted_rows import ANN
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 NAMES = ("default", "shop", "blog")

@@ -16,10 +16,10 @@ from mailqueue.maintenance.context import MaintenanceContext, Stores
 from mailqueue.ports.filestore import Store
 from mailqueue.privacy import erasing, persons
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.maintenance.old_mail import aged
 from tests.privacy.erasing import erased, sent
 from tests.privacy.planted_rows import ANN, in_files, naming
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

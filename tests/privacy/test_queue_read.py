@@ -9,9 +9,9 @@ from mailqueue.mail.model import Ending
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import erasing, persons, store
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.privacy.erasing import erased
 from tests.privacy.planted_rows import ANN
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 ROWS = 10_000

@@ -18,7 +18,7 @@ from mailqueue.queue.heartbeat import LOST_AFTER, TRUSTED_SECONDS, Heartbeat
 from mailqueue.queue.wakeup import Wakeup
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import lose, opened
+from tests.mail.claim.steps import lose, opened
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ from mailqueue.db.link import Link
 from mailqueue.queue.rescue import GRACE_SECONDS, RESCUE_SECONDS, rescue_once, turn
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import claim, opened
+from tests.mail.claim.steps import claim, opened
 
 pytestmark = pytest.mark.anyio
 _CUT = """

@@ -11,7 +11,7 @@ from mailqueue.mail.model import Ending
 from mailqueue.queue import store as kernel
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import (
+from tests.mail.claim.steps import (
     SILENCE,
     beat,
     claim,

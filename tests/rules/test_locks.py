@@ -22,7 +22,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import ArchiveStores
 from tests import make
 from tests.conftest import Server
-from tests.queue.steps import claim, opened
+from tests.mail.claim.steps import claim, opened
 from tests.rules.logins import login
 from tests.rules.source import ROOT
 

@@ -7,7 +7,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.senders import health
 from tests import make
-from tests.queue.routing.test_circuits import fail
+from tests.mail.routing.test_circuits import fail
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from mailqueue.queue.rescue import rescuing
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import until
-from tests.queue.steps import claim, opened, sent
+from tests.mail.claim.steps import claim, opened, sent
 
 pytestmark = pytest.mark.anyio
 VIEWED = "SELECT last_used_at FROM mailqueue.sender_headroom WHERE sender_account_id = %s"

@@ -16,8 +16,8 @@ from mailqueue.queue import store as kernel
 from tests import make
 from tests.mail.accept.intakes import WAYS, plain
 from tests.mail.accept.messages import accept_raw, simple
+from tests.mail.claim.steps import LEASE, SILENCE, beat, claim, due_now, lose, mark, sent, settle
 from tests.operations.pausing import pause
-from tests.queue.steps import LEASE, SILENCE, beat, claim, due_now, lose, mark, sent, settle
 from tests.webhooks.delivering import webhook
 
 Act = Callable[[Conn], Awaitable[object]]

@@ -27,9 +27,9 @@ from tests import make
 from tests.events.sent_mail import event, left, told
 from tests.mail.accept.intakes import WAYS, NotAccepted, Way, plain
 from tests.mail.accept.messages import accept_raw
+from tests.mail.claim.steps import claim, mark
 from tests.mail.enqueueing import enqueue
 from tests.privacy.erasing import sent
-from tests.queue.steps import claim, mark
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.queue.steps import claim
+from tests.mail.claim.steps import claim
 
 pytestmark = pytest.mark.anyio
 

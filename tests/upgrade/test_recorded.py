@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import read_statements
 from tests import make
-from tests.queue.steps import difference
+from tests.mail.claim.steps import difference
 from tests.upgrade.answers import ANSWERS, RECORDED, Answer, answers
 
 pytestmark = pytest.mark.anyio

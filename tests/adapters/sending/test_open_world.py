@@ -11,7 +11,7 @@ from tests.adapters.sending.fake import CLOSES, fake, says
 from tests.adapters.sending.providers import RESEND, SENDGRID
 from tests.adapters.sending.test_worker import account, finished, said_of, settings_of, worker
 from tests.concurrency.running import session, until
-from tests.queue.steps import due_now
+from tests.mail.claim.steps import due_now
 
 pytestmark = pytest.mark.anyio
 

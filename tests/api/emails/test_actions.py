@@ -9,7 +9,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

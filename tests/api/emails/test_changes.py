@@ -11,7 +11,7 @@ from mailqueue.db.pool import connect
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
-from tests.queue.steps import claim
+from tests.mail.claim.steps import claim
 
 pytestmark = pytest.mark.anyio
 LATER = "2030-05-01T08:00:00+02:00"

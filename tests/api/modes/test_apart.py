@@ -9,7 +9,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from tests import make
 from tests.api.support.modes import PROJECT, Modes, both_modes, credentials
 from tests.api.support.tenancy import MAIL
-from tests.queue.steps import claim, due_now, mark, settle
+from tests.mail.claim.steps import claim, due_now, mark, settle
 from tests.stream.reading import read_stream
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import EVERY_SCOPE, Scope
 from tests import make
 from tests.api.support.administering import Administering, administering
-from tests.queue.steps import claim
+from tests.mail.claim.steps import claim
 
 pytestmark = pytest.mark.anyio
 

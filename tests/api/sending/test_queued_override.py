@@ -10,9 +10,9 @@ from mailqueue.vault.rotation import rotate
 from tests import make
 from tests.api.sending.test_override import everything
 from tests.api.support.calling import HELLO, calling, error_of
+from tests.mail.claim.steps import claim
 from tests.mail.direct.inline import PASSWORD, USER
 from tests.mail.direct.queueing import KEY, queued
-from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

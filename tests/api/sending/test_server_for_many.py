@@ -9,9 +9,9 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.sending.test_override import everything
 from tests.api.support.calling import error_of
+from tests.mail.claim.steps import claim
 from tests.mail.direct.inline import PASSWORD, USER
 from tests.mail.direct.queueing import Queued, queued
-from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

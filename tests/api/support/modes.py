@@ -25,7 +25,7 @@ from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.comparing import exported
 from tests.api.support.tenancy import ADDRESS, MAIL, MARK, furnished
 from tests.api.support.wired import MASTER
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 PROJECT = "both"
 SUPPRESSED = f"no-{ADDRESS}"

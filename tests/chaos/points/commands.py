@@ -19,7 +19,7 @@ from tests.chaos.points.named import Point, Way
 from tests.chaos.points.runner import PointRunner, lose_all, wait_for_fault
 from tests.chaos.processes import Child
 from tests.concurrency.running import until
-from tests.queue.steps import claim, mark
+from tests.mail.claim.steps import claim, mark
 
 Run = Callable[[PointRunner, Conn, Point, Action], Awaitable[list[str]]]
 LINES = 510  # more than one batch

@@ -18,7 +18,7 @@ from tests.chaos.points.named import Point
 from tests.chaos.processes import Child, ForkServer
 from tests.chaos.sandbox import IN_FLIGHT, Sandbox
 from tests.concurrency.running import until
-from tests.queue.steps import SILENCE
+from tests.mail.claim.steps import SILENCE
 
 EACH_MAIL_MS = 10
 LARGE_CHARACTERS = 90_000

@@ -11,7 +11,7 @@ from tests.chaos.sandbox import IN_FLIGHT, Sandbox, ScenarioSize
 from tests.chaos.scenarios.cutting import Way, proxy_to
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import until
-from tests.queue.steps import SILENCE
+from tests.mail.claim.steps import SILENCE
 
 EACH_MAIL_MS = 5
 _STATES = "SELECT status FROM mailqueue.worker_status WHERE id = %s"

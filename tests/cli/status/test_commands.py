@@ -16,7 +16,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations.overview import STATUSES
 from tests import make
 from tests.cli.support.invoked import Cli
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 
 async def busy(conn: Conn) -> None:

@@ -7,7 +7,7 @@ from mailqueue.mail.model import Ending, LogStatus
 from tests import make
 from tests.console.test_pages import logged_in
 from tests.console.visiting import Visiting
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 ACTIVITY = "/console/projects/default/activity"

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
 from tests import make
-from tests.queue.steps import claim, sent
+from tests.mail.claim.steps import claim, sent
 
 pytestmark = pytest.mark.anyio
 INSERT = (

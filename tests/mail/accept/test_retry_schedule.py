@@ -16,7 +16,7 @@ from mailqueue.mail.accept.retry_schedule import (
 )
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.steps import claim, due_now, settle
+from tests.mail.claim.steps import claim, due_now, settle
 
 pytestmark = pytest.mark.anyio
 HOUR = timedelta(hours=1)

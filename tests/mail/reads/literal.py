@@ -5,7 +5,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 MAX_ROWS = 20
 """Rows that such a query may read."""

@@ -10,8 +10,8 @@ from mailqueue.db.pool import connect
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.mail.reads import literal
-from tests.queue.steps import claim, settle
 from tests.rules.source import ROOT
 
 pytestmark = pytest.mark.anyio

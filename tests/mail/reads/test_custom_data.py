@@ -11,7 +11,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads.custom_data import MAX_CHARACTERS, DataFilter, parse_filter
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 LIST = (

@@ -10,8 +10,8 @@ from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailQuery
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.mail.enqueueing import enqueue
-from tests.queue.steps import claim, settle
 from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio

@@ -18,7 +18,7 @@ from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.mail.send.store.claims import Taken
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import LEASE, opened, until_waiting
+from tests.mail.claim.steps import LEASE, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
 

@@ -18,9 +18,9 @@ from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import session, until
+from tests.mail.claim.steps import NO_WORKER, claim, outcome, settle
 from tests.mail.claims import attempt
 from tests.mail.send.test_worker import courier
-from tests.queue.steps import NO_WORKER, claim, outcome, settle
 from tests.smtp.client.scripted import CLOSE, Answer, scripted
 
 pytestmark = pytest.mark.anyio

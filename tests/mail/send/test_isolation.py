@@ -25,10 +25,10 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
 from tests.logged import log_of
+from tests.mail.claim.steps import outcome
 from tests.mail.enqueueing import enqueue
 from tests.mail.send.test_settler import claimed_mail
 from tests.mail.send.test_worker import courier
-from tests.queue.steps import outcome
 from tests.smtp.client.scripted import scripted
 from tests.templates.making import published
 

@@ -5,7 +5,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, Mark, MarkVerdict, RecipientOutcome
 from tests import make
-from tests.queue.steps import claim, due_now, mark, row, settle
+from tests.mail.claim.steps import claim, due_now, mark, row, settle
 
 pytestmark = pytest.mark.anyio
 

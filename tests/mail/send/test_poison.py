@@ -27,9 +27,9 @@ from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.chaos.sink.process import own_sink
 from tests.concurrency.running import account_at, statuses
+from tests.mail.claim.steps import counted, difference
 from tests.mail.send.test_large import LONG
 from tests.queue.kernel.pools import deaths, end, pool_of, prepare, processes, until
-from tests.queue.steps import counted, difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from mailqueue.mail.model import Ending, LogStatus, RecipientOutcome
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import (
+from tests.mail.claim.steps import (
     NO_WORKER,
     claim,
     counted,

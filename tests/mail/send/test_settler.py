@@ -14,9 +14,9 @@ from mailqueue.mail.send.concurrency import Slots
 from mailqueue.mail.send.settler import EmailSettler
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, lose, opened, outcome
 from tests.mail.claims import claimed
 from tests.mail.send.test_concurrency import is_stuck, known
-from tests.queue.steps import claim, lose, opened, outcome
 
 pytestmark = pytest.mark.anyio
 NOWHERE = Link.__new__(Link)  # of scribes that never write

@@ -15,7 +15,7 @@ from mailqueue.wiring import sending
 from tests import make
 from tests.concurrency.delayed_server import withholding
 from tests.concurrency.running import account_at, session, until, until_nothing_is_queued
-from tests.queue.steps import SILENCE, difference
+from tests.mail.claim.steps import SILENCE, difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,9 @@ from mailqueue.db import link
 from mailqueue.mail.send import settler
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, counted, difference, row
 from tests.mail.send.scripted import until
 from tests.mail.send.test_settler import Desk, Gated, claimed_mail, writing
-from tests.queue.steps import claim, counted, difference, row
 
 pytestmark = pytest.mark.anyio
 AWAY = "ALTER TABLE mailqueue.email_history RENAME TO elsewhere"

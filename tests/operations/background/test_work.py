@@ -19,6 +19,7 @@ from mailqueue.operations.model import BulkOperation
 from mailqueue.operations.store import background as store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim
 from tests.operations.background.steps import (
     SPRING,
     actions,
@@ -28,7 +29,6 @@ from tests.operations.background.steps import (
     worked,
 )
 from tests.operations.steps import aged
-from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store
 from tests import make
-from tests.queue.steps import claim, mark, sent
+from tests.mail.claim.steps import claim, mark, sent
 
 EARLIER = "regexp_replace(mailqueue.read_server_identity(), '/[^/]*', '/00000000')"
 """The identity of the server before a promotion."""

@@ -6,8 +6,8 @@ import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.mail.claim.steps import claim
 from tests.operations.restored.seeing import COPIED, at_work, change, restart_session, see
-from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

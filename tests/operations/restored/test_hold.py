@@ -10,7 +10,7 @@ from psycopg import errors
 from mailqueue.db.fetch import Conn
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.steps import SILENCE, claim, counted, difference, mark, opened, until_waiting
+from tests.mail.claim.steps import SILENCE, claim, counted, difference, mark, opened, until_waiting
 
 pytestmark = pytest.mark.anyio
 

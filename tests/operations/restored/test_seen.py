@@ -15,6 +15,7 @@ from mailqueue.queue.rescue import turn
 from mailqueue.queue.server_memory import ServerMemory
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.steps import claim, mark, opened
 from tests.operations.restored.seeing import (
     COPIED,
     PROMOTED,
@@ -25,7 +26,6 @@ from tests.operations.restored.seeing import (
     restart_session,
     see,
 )
-from tests.queue.steps import claim, mark, opened
 
 pytestmark = pytest.mark.anyio
 

@@ -10,6 +10,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.queue import store
 from mailqueue.queue.server_memory import FILE_NAME, ServerMemory
 from tests import make
+from tests.mail.claim.steps import claim
 from tests.operations.restored.seeing import (
     PROMOTED,
     at_work,
@@ -18,7 +19,6 @@ from tests.operations.restored.seeing import (
     restart_session,
     see,
 )
-from tests.queue.steps import claim
 
 pytestmark = pytest.mark.anyio
 

@@ -7,13 +7,13 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
+from tests.mail.claim.refusing import refused
+from tests.mail.claim.steps import claim, lose, mark
+from tests.mail.limits.held_back.marketing import held_back
+from tests.mail.limits.low_priority.windows import outside_window
 from tests.operations.pausing import pause, paused_as_a_whole
 from tests.operations.steps import finished
 from tests.queue.kernel.kinds import KINDS
-from tests.queue.limits.held_back.marketing import held_back
-from tests.queue.limits.low_priority.windows import outside_window
-from tests.queue.refusing import refused
-from tests.queue.steps import claim, lose, mark
 
 Build = Callable[[Conn], Awaitable[UUID]]
 SOON = timedelta(hours=1)

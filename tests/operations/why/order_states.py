@@ -5,8 +5,8 @@ from uuid import UUID
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.operations.why.mail_states import Build, run
-from tests.queue.steps import claim, settle
 
 
 async def _two(conn: Conn, *, on_failure: str = "continue") -> UUID:

@@ -7,10 +7,10 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
 from tests import make
+from tests.mail.claim.steps import claim, settle
 from tests.operations.why.commands import commands, parsed, why
 from tests.operations.why.mail_states import look_again, run
 from tests.queue.kernel.kinds import KINDS
-from tests.queue.steps import claim, settle
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,10 @@ from mailqueue.db.pool import connect
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.mail.claim.refusing import MESSAGE, accept_changes, refuse_changes
 from tests.queue.kernel.fake import ClaimedRow, FakeHandler, add_rows, states
 from tests.queue.kernel.kinds import KINDS
 from tests.queue.kernel.test_worker import SPEC
-from tests.queue.refusing import MESSAGE, accept_changes, refuse_changes
 from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.projects import manage as projects_manage
 from tests import make
-from tests.queue.steps import claim, settle
+from tests.mail.claim.steps import claim, settle
 from tests.tenants.bounds.steps import (
     BATCH,
     ENQUEUE,
