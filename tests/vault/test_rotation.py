@@ -46,6 +46,7 @@ NOT_SEALED = {
     ("erasures", "address_hash"),
     ("export_parts", "data"),
     ("idempotency_keys", "fingerprint"),
+    ("inbox_consents", "state_hash"),
     ("idempotent_answers", "body"),
     ("idempotent_answers", "fingerprint"),
     ("inbox_state", "row_version"),
@@ -57,6 +58,7 @@ NOT_SEALED = {
     ("suppressions", "address_hash"),
     ("tracked_links", "link"),
     ("trap_messages", "raw"),
+    ("slack_installations", "state_hash"),
 }
 BYTES = """
     SELECT c.relname::text, a.attname::text
