@@ -61,6 +61,7 @@ async def test_requests_that_twilio_did_not_sign_for_this_change_nothing(
             (replies, reply("STOP", 1, To="whatsapp:+15550000009"), None),
             (replies, reply("STOP", 1, AccountSid="AC" + "f" * 32), None),
             (replies, reply("STOP", 1, From=f"whatsapp:{PHONE}' OR ''='"), None),
+            (replies, reply("STOP", 1, AccountSid="AC\0"), None),
             (replies, {"Body": "STOP"}, None),
         ):
             assert await tell(api, there, given, signature) == 401, (there, given)

@@ -24,6 +24,7 @@ _SENT = frozenset({"sent"})
 _DELIVERED = frozenset({"delivered", "read"})
 _FAILED = frozenset({"failed", "undelivered", "canceled"})
 _MESSAGE = re.compile(r"(SM|MM)[0-9a-f]{32}")
+_ACCOUNT = re.compile(r"AC[0-9a-f]{32}")
 _NUMBER = re.compile(r"whatsapp:(\+[1-9][0-9]{6,14})")
 _EDGES = " \t\r\n.!\"'*"
 _PORTS = {"https": 443, "http": 80}
@@ -99,13 +100,15 @@ def reply_of(fields: FormFields) -> PersonReply | None:
     sender = _NUMBER.fullmatch(found.get("To", ""))
     if number is None or sender is None or _MESSAGE.fullmatch(message) is None:
         return None
+    account = found.get("AccountSid", "")
+    if _ACCOUNT.fullmatch(account) is None:
+        return None
     words = " ".join(found.get("Body", "").split()).strip(_EDGES).casefold()[:100]
     kind = found.get("OptOutType", "").casefold()  # of accounts that have words of their own
     if kind in {"stop", "start"}:
         words = kind
     is_out = words in OUT_WORDS
     word = words.upper() if is_out or words in IN_WORDS else None
-    account = found.get("AccountSid", "")
     return PersonReply(message, account, sender[1], number[1], is_out, word)
 
 
