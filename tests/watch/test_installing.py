@@ -161,6 +161,19 @@ async def test_links_that_are_over_unknown_or_cancelled_connect_no_person(
     assert list(slack.codes) == ["one"], "a code is asked for with a state of ours alone"
 
 
+async def test_a_person_of_an_organization_is_connected_by_an_id_of_its_kind(
+    api: Calling, slack: FakeSlack
+) -> None:
+    slack.codes |= {"one": ("T01", "W012A3CDE"), "two": ("T02", "W012A3CDF")}
+    owner = await user(api)
+    for code, place in (("one", ("W012A3CDE", "T01")), ("two", ("W012A3CDF", "T02"))):
+        values = await link(api, owner)
+        done = await back(api, state=values["state"], code=code)
+
+        assert done.status_code == 200, done.text
+        assert await connected(api) == [("active", *place)]
+
+
 async def test_states_are_stored_as_hashes_and_ten_of_a_person(api: Calling) -> None:
     owner = await user(api)
     states = [(await link(api, owner))["state"] for _ in range(12)]

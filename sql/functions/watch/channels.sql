@@ -8,7 +8,7 @@ AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    IF coalesce(p_slack_channel, '') !~ '^[CDGU][A-Z0-9]{1,30}$' THEN
+    IF coalesce(p_slack_channel, '') !~ '^[CDGUW][A-Z0-9]{1,30}$' THEN
         PERFORM mailqueue.refuse('slack_channel_id', 'an id of Slack such as C0123456789');
     ELSIF p_workspace IS NOT NULL AND p_workspace !~ '^[TE][A-Z0-9]{1,30}$' THEN
         PERFORM mailqueue.refuse('workspace', 'a team id of Slack such as T0123456789');
@@ -45,7 +45,7 @@ AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    IF p_slack_channel IS NOT NULL AND p_slack_channel !~ '^[CDGU][A-Z0-9]{1,30}$' THEN
+    IF p_slack_channel IS NOT NULL AND p_slack_channel !~ '^[CDGUW][A-Z0-9]{1,30}$' THEN
         PERFORM mailqueue.refuse('slack_channel_id', 'an id of Slack such as C0123456789');
     END IF;
     UPDATE mailqueue.notification_channels AS c
