@@ -174,6 +174,17 @@ async def test_a_person_of_an_organization_is_connected_by_an_id_of_its_kind(
         assert await connected(api) == [("active", *place)]
 
 
+async def test_a_program_that_looks_where_the_address_leads_uses_no_link(
+    api: Calling, slack: FakeSlack
+) -> None:
+    slack.codes["one"] = ("T01", "U01")
+    values = {"state": (await link(api, await user(api)))["state"], "code": "one"}
+
+    assert (await api.http.head(INSTALLED, params=values)).status_code == 405
+    assert await connected(api) == []
+    assert (await back(api, **values)).status_code == 200
+
+
 async def test_states_are_stored_as_hashes_and_ten_of_a_person(api: Calling) -> None:
     owner = await user(api)
     states = [(await link(api, owner))["state"] for _ in range(12)]

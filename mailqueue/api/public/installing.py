@@ -33,6 +33,8 @@ class _Installed:
 
     async def respond(self, request: Request) -> Response:
         """Connect the person; each link of an installation works once."""
+        if request.method != "GET":  # a program that looks where the address leads to
+            return Response(status_code=HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "GET"})
         runtime, app = self._runtime, self._runtime.services.slack_app
         public_url = runtime.settings.tracking.public_url
         state, code = (request.query_params.get(name, "") for name in ("state", "code"))
