@@ -185,6 +185,26 @@ async def test_a_program_that_looks_where_the_address_leads_uses_no_link(
     assert (await back(api, **values)).status_code == 200
 
 
+async def test_a_person_who_has_too_many_channels_reads_that_on_the_page(
+    api: Calling, slack: FakeSlack
+) -> None:
+    slack.codes["one"] = ("T01", "U01")
+    owner = await user(api)
+    state = (await link(api, owner))["state"]
+    async with connect(api.database) as conn:
+        # As many channels as a person may have, disconnected ones.
+        await conn.execute(
+            "INSERT INTO mailqueue.notification_channels (id, project_id, user_id, channel_type,"
+            " slack_channel_id, status) SELECT mailqueue.uuidv7(), u.project_id, u.id, 'slack',"
+            " 'C1', 'disconnected' FROM mailqueue.inbox_users AS u, generate_series(1, 100)"
+        )
+    refused = await back(api, state=state, code="one")
+
+    assert refused.status_code == 503
+    assert refused.headers["referrer-policy"] == "no-referrer"
+    assert refused.text.startswith("The channel cannot be connected now")
+
+
 async def test_states_are_stored_as_hashes_and_ten_of_a_person(api: Calling) -> None:
     owner = await user(api)
     states = [(await link(api, owner))["state"] for _ in range(12)]

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.core.errors import Conflict, Locked
+from mailqueue.core.errors import Conflict, InvalidField, Locked
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch import installing
@@ -56,7 +56,7 @@ class _Installed:
                 one = await installing.end(
                     conn, begun, found, master=master_key_of(runtime.settings)
                 )
-        except (Conflict, Locked) as exc:
+        except (Conflict, InvalidField, Locked) as exc:
             _log.warning("slack.not_connected", project=str(begun.project_id), why=str(exc))
             return _shown("The channel cannot be connected now. Begin again later.", 503)
         _log.info("slack.installed", channel=str(one.id))
