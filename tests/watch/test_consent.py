@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
 
 from mailqueue.core.errors import InvalidField
@@ -10,12 +11,15 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.watch import channels, notifications, whatsapp
 from tests import make
+from tests.adapters.sending.fake import FakeReply, Request
 from tests.watch import watching
 from tests.watch.fake_twilio import fake_twilio
 from tests.watch.texting import (
     listening,
     prepared,
     reply,
+    report,
+    report_path,
     tell,
     until_state,
 )
@@ -62,6 +66,48 @@ async def test_stop_ends_the_channel_with_its_word_and_start_opens_it_again(
             ("channel.opted_in",),
             ("channel.opted_out",),
         ]
+
+
+@pytest.mark.parametrize("word", ["opted_out", "disconnected"])
+async def test_what_was_on_its_way_when_the_channel_ended_does_not_wait_for_ever(
+    word: str, database: DatabaseSettings
+) -> None:
+    async with fake_twilio() as twilio, connect(database) as conn:
+        (one,) = await prepared(conn)
+        project_id = await make.project_named(conn)
+        (known,) = await channels.list_page(conn, project_id, limit=2)
+
+        def ended(request: Request) -> FakeReply:
+            query = "SELECT mailqueue.opt_out_channel(%s, 'STOP')"
+            if word == "disconnected":
+                query = f"SELECT mailqueue.disconnect_channel('{project_id}', %s, 'tests')"
+            url = database.url.reveal()
+            with psycopg.connect(url, autocommit=True) as meanwhile:
+                meanwhile.execute(query, (known.id,))
+            return FakeReply(503)
+
+        twilio.script = [ended]
+        async with watching.texting(database, twilio.port):
+            await until_state(conn, one, "failed")
+
+        error = await make.scalar(conn, "SELECT last_error FROM mailqueue.notifications")
+        expected = {"opted_out": "the person opted out", "disconnected": "its channel was"}
+        assert error.startswith(expected[word])
+
+
+async def test_a_failed_report_after_an_opt_out_sends_nothing_again(
+    database: DatabaseSettings,
+) -> None:
+    async with fake_twilio() as twilio, connect(database) as conn, listening(database) as api:
+        (one,) = await prepared(conn)
+        async with watching.texting(database, twilio.port):
+            await until_state(conn, one, "sent")
+        replies = f"/channels/whatsapp/{await make.project_named(conn)}"
+        assert await tell(api, replies, reply("STOP", 5)) == 200
+        path = await report_path(conn, one)
+        assert await tell(api, path, report("undelivered", "30003")) == 200
+
+        assert await watching.log(conn) == [("Mail 0", "failed")]
 
 
 async def test_a_reply_opens_a_day_in_which_free_text_is_sent(database: DatabaseSettings) -> None:

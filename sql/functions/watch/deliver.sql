@@ -225,3 +225,33 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.notification_wait(uuid) IS
     'Why a due notification is not delivered now; NULL if nothing holds it.';
+
+-- Those who end a channel end what waits, not what is being posted: that is ended here when it returns. The lock lets
+-- either see what the other writes.
+CREATE OR REPLACE FUNCTION mailqueue.end_returned_notification() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_status text;
+BEGIN
+    SELECT c.status INTO v_status FROM mailqueue.notification_channels AS c
+     WHERE c.id = NEW.notification_channel_id FOR SHARE;
+    -- With a mark it may have been posted: no claim follows that would find it in doubt.
+    IF v_status IN ('opted_out', 'disconnected') THEN
+        NEW.status := CASE WHEN NEW.posting_claim IS NULL THEN 'failed' ELSE 'held' END;
+        NEW.finished_at := CASE WHEN NEW.posting_claim IS NULL THEN clock_timestamp() END;
+        NEW.last_error := CASE WHEN NEW.posting_claim IS NOT NULL
+                                    THEN 'its worker was lost while it was posted: it may have arrived'
+                               WHEN v_status = 'opted_out' THEN 'the person opted out'
+                               ELSE 'its channel was disconnected' END;
+        NEW.posting_claim := NULL;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.end_returned_notification() IS
+    'End a notification that would wait for a channel which was disconnected, or whose person opted out, meanwhile.';
+
+CREATE OR REPLACE TRIGGER notifications_returned BEFORE UPDATE ON mailqueue.notifications
+    FOR EACH ROW WHEN (OLD.status = 'assigned' AND NEW.status = 'pending')
+    EXECUTE FUNCTION mailqueue.end_returned_notification();

@@ -73,7 +73,9 @@ BEGIN
          WHERE o.id = p_id AND o.status <> v_report ->> 'word';
         RETURN;
     END IF;
-    v_is_again := v_report ->> 'meaning' IN ('failed', 'wait', 'channel', 'outside') AND n.attempts < n.max_attempts;
+    v_is_again := v_report ->> 'meaning' IN ('failed', 'wait', 'channel', 'outside') AND n.attempts < n.max_attempts
+        AND EXISTS (SELECT FROM mailqueue.notification_channels AS c
+                     WHERE c.id = n.notification_channel_id AND c.status IN ('active', 'error'));
     UPDATE mailqueue.notifications AS o
        SET status = CASE WHEN v_is_again THEN 'pending' ELSE 'failed' END,
            finished_at = CASE WHEN v_is_again THEN NULL ELSE v_now END,
