@@ -85,7 +85,8 @@ class FakeGmail:
         """Let a message arrive."""
         self.history += 7  # numbers rise with gaps
         headers = {"From": sender, "Subject": subject}
-        headers["Message-ID"] = message_id or f"<{self.history}@example.com>"
+        if message_id != "":
+            headers["Message-ID"] = message_id or f"<{self.history}@example.com>"
         moment = at or datetime.now(UTC)
         message_key = f"18c{self.history:013x}"
         made = FakeMessage(message_key, self.history, list(labels), headers, snippet, moment, size)

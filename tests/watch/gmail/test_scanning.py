@@ -10,6 +10,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.watch import inboxes
 from mailqueue.watch.inboxes import InboxAction
 from tests import make
+from tests.adapters.sending.fake import FakeReply, Request, says
 from tests.watch import watching
 from tests.watch.fake_gmail import fake_gmail
 from tests.watch.gmail.watched import failing, scanning, watched
@@ -56,6 +57,43 @@ async def test_only_the_chosen_labels_are_reported_and_never_sent_mail_or_spam(
             await watching.scanned(conn, inbox_id)
 
         assert sorted(await watching.log(conn)) == [("Both", "pending"), ("Labelled", "pending")]
+
+
+async def test_mail_of_two_labels_is_known_once_without_a_message_id(
+    database: DatabaseSettings,
+) -> None:
+    async with fake_gmail() as server, connect(database) as conn:
+        inbox_id = await watched(conn, labels=("INBOX", "Label_1"))
+        async with scanning(server, database):
+            await watching.scanned(conn, inbox_id)
+            # It arrives after the first label was read, and before the second one is.
+            nothing = says(200, {"historyId": str(server.history)})
+            server.add("Both", labels=("INBOX", "Label_1"), message_id="")
+            server.script["/history"] = [nothing]
+            await watching.scanned(conn, inbox_id)
+            await watching.scanned(conn, inbox_id)
+
+        assert await watching.log(conn) == [("Both", "pending")]
+
+
+async def test_mail_that_moves_to_another_chosen_label_meanwhile_is_reported(
+    database: DatabaseSettings,
+) -> None:
+    async with fake_gmail() as server, connect(database) as conn:
+        inbox_id = await watched(conn, labels=("INBOX", "Label_1"))
+        async with scanning(server, database):
+            await watching.scanned(conn, inbox_id)
+            moved = server.add("Moved")
+
+            def listed(request: Request) -> FakeReply:
+                found = server.answer(request)
+                moved.labels[:] = ["Label_1"]
+                return found
+
+            server.script["/history"] = [listed]
+            await watching.scanned(conn, inbox_id)
+
+        assert await watching.log(conn) == [("Moved", "pending")]
 
 
 async def test_a_history_that_is_too_old_goes_on_from_now(database: DatabaseSettings) -> None:

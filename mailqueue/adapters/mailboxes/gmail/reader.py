@@ -52,6 +52,8 @@ MAX_TOKENS = 10_000
 """Inboxes whose access tokens a process keeps, the ones used last."""
 NUMBERING = 1
 """Validity of all cursors: Gmail never numbers anew."""
+ANY_LABEL = ""
+"""Folder of all messages: one is the same under each of its labels."""
 REFUSED_LABELS = frozenset({"SENT", "DRAFT", "SPAM", "TRASH"})
 MAX_HEADER_CHARACTERS = 8000
 MAX_SNIPPET_CHARACTERS = 1000
@@ -170,7 +172,7 @@ class _Scan:
             found[label] = FolderCursor(NUMBERING, end)
             has_more = has_more or is_cut
             for message_id in ids:
-                mail = await self._message(label, message_id)
+                mail = await self._message(labels, message_id)
                 if mail is not None:
                     mails.append(mail)
         return MailboxScan(found, tuple(mails), has_more)
@@ -209,23 +211,23 @@ class _Scan:
             raise odd("pages of history without an end")
         return ids, reached, True
 
-    async def _message(self, label: str, message_id: str) -> NewMail | None:
-        """Return a message of a label; None if it is deleted, elsewhere or older."""
+    async def _message(self, wanted: Sequence[str], message_id: str) -> NewMail | None:
+        """Return a message that has a wanted label; None if it is deleted, elsewhere or older."""
         query = urlencode({"format": "metadata", "metadataHeaders": _HEADERS}, doseq=True)
         answer = await self._session.get(f"/messages/{quote(message_id, safe='')}?{query}")
         if answer.status == 404:
             return None
         uid = int.from_bytes(hashlib.sha256(message_id.encode()).digest()[:8], "big")
         if len(answer.body) >= MAX_BYTES:  # headers without an end: it is reported without them
-            return NewMail(label, NUMBERING, uid, datetime.now(UTC), b"")
+            return NewMail(ANY_LABEL, NUMBERING, uid, datetime.now(UTC), b"")
         document = _object_of(answer)
         labels = _texts(document.get("labelIds"))
         received_at = _instant(document.get("internalDate"))
-        if label not in labels or labels & REFUSED_LABELS:
+        if labels.isdisjoint(wanted) or labels & REFUSED_LABELS:
             return None
         if self._since is not None and received_at < self._since:
             return None
-        return NewMail(label, NUMBERING, uid, received_at, _written(document))
+        return NewMail(ANY_LABEL, NUMBERING, uid, received_at, _written(document))
 
 
 def _history_query(label: str, start: int, page: str) -> str:
