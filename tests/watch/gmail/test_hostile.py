@@ -64,6 +64,22 @@ async def test_a_wrong_secret_of_the_client_gives_up_no_inbox(database: Database
         assert await watching.log(conn) == []
 
 
+@pytest.mark.parametrize("reason", ["accessNotConfigured", "SERVICE_DISABLED"])
+async def test_an_api_that_the_operator_switched_off_gives_up_no_inbox(
+    reason: str, database: DatabaseSettings
+) -> None:
+    async with fake_gmail() as server, connect(database) as conn:
+        inbox_id = await watched(conn)
+        server.script["/profile"] = [fault(403, reason, "not enabled") for _ in range(6)]
+        async with scanning(server, database):
+            for _ in range(5):
+                await conn.execute("UPDATE mailqueue.mailboxes SET last_error = NULL")
+                await failing(conn, inbox_id, reason)
+
+        assert await make.scalar(conn, "SELECT refusals FROM mailqueue.mailboxes") == 0
+        assert await watching.log(conn) == []
+
+
 @pytest.mark.parametrize(
     ("status", "reason"), [(429, "rateLimitExceeded"), (403, "userRateLimitExceeded")]
 )

@@ -30,6 +30,7 @@ _RATE_REASONS = frozenset(
 
 # What the operator of this installation has to mend, and no owner of an inbox.
 _CLIENT_ERRORS = ("invalid_client", "unauthorized_client", "deleted_client", "disabled_client")
+_PROJECT_REASONS = frozenset({"accessNotConfigured", "SERVICE_DISABLED"})
 
 
 class GmailStopped(Exception):
@@ -132,7 +133,8 @@ def _fault_of(answer: HttpResponse, token: Secret) -> ScanFault:
     reason = redacted(text, (token,))
     if answer.status == 429 or (answer.status == 403 and word in _RATE_REASONS):
         return ScanFault(reason, is_refusal=False, wait=retry_after_of(answer))
-    return ScanFault(reason, is_refusal=answer.status in (400, 401, 403))
+    is_of_client = not _PROJECT_REASONS.isdisjoint(reasons)
+    return ScanFault(reason, is_refusal=answer.status in (400, 401, 403) and not is_of_client)
 
 
 def _error_of(answer: HttpResponse) -> tuple[list[str], str]:
