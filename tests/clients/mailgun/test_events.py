@@ -100,6 +100,20 @@ def test_the_events_of_a_recipient_are_listed_newest_first(client: Client, messa
     assert words(ask(client, recipient="unknown@example.org")) == []
 
 
+def test_the_events_of_a_mail_that_is_no_longer_stored_are_listed(
+    site: Served, client: Client
+) -> None:
+    gone = happened(site, client, "gone@example.org")
+    site.rows(
+        "DELETE FROM mailqueue.email_queue WHERE recipient_email = 'gone@example.org' RETURNING 1"
+    )
+
+    found = ask(client, **{"message-id": gone, "ascending": "yes"})["items"]
+
+    assert [one["event"] for one in found] == WORDS[1:]
+    assert {one["recipient"] for one in found} == {"gone@example.org"}
+
+
 def test_events_are_filtered_by_their_names_and_times(client: Client, message: str) -> None:
     assert words(ask(client, recipient=TO, event="rejected OR failed")) == ["failed"]
     assert words(ask(client, recipient=TO, event="opened OR clicked")) == ["clicked", "opened"]

@@ -109,7 +109,7 @@ async def index(call: RequestContext) -> Response:
     events = found[::-1] if is_back else found
     first = None if query.message_id is None else _email_id(query.message_id)
     facts = {one.id: (one, _facts(one, recipients, first_id=first or one.id)) for one in emails}
-    shown = [event_data_of(_event(one, *facts[one.email_id])) for one in events]
+    shown = [event_data_of(_event(one, *facts.get(one.email_id, (None, None)))) for one in events]
     items = [one for one in shown if one is not None]
     here = (direction, at, at_id)
     paging = _paging(call, events, here, is_ascending=query.is_ascending)
@@ -192,17 +192,24 @@ def _facts(one: EmailOfEvents, recipients: Sequence[OneRecipient], *, first_id: 
     )
 
 
-def _event(one: EventOfEmail, email: EmailOfEvents, facts: EmailFacts) -> FormattedEvent:
+def _event(
+    one: EventOfEmail, email: EmailOfEvents | None, facts: EmailFacts | None
+) -> FormattedEvent:
+    """Return an event; of a mail that is no longer stored without what is known of the mail."""
     data = {
         **(one.data or {}),
         "email_id": one.email_id,
-        "recipient": one.recipient_email or email.recipient_email,
-        "tags": email.tags,
-        "custom_data": email.custom_data,
-        "category": email.category,
+        "recipient": one.recipient_email,
         "reason": one.detail,
         "code": one.code,
     }
+    if email is not None:
+        data |= {
+            "recipient": one.recipient_email or email.recipient_email,
+            "tags": email.tags,
+            "custom_data": email.custom_data,
+            "category": email.category,
+        }
     return FormattedEvent(one.id, EventType(_PREFIX + one.type), one.occurred_at, data, facts)
 
 
