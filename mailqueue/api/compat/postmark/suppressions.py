@@ -14,6 +14,7 @@ from mailqueue.api.compat.postmark.model import STREAMS, NoStream
 from mailqueue.api.compat.postmark.times import QueryTime, last_of
 from mailqueue.api.compat.reading import document_of, query_of
 from mailqueue.api.compat.suppressed.lists import (
+    AlsoBounced,
     add_addresses,
     find_address,
     remove_address,
@@ -121,8 +122,11 @@ async def remove(call: RequestContext) -> Response:
         if await find_address(call, complained, email) is not None:
             return _outcome(email, "Failed", _NOT_DELETED)
         one = await find_address(call, wanted, email)
-        if one is not None:
-            await remove_address(call, one, provider="postmark")
+        try:
+            if one is not None:
+                await remove_address(call, one, provider="postmark")
+        except AlsoBounced:
+            return _outcome(email, "Failed", _NOT_DELETED)
         return _outcome(email, "Deleted")
 
     return await _each(call, removed)

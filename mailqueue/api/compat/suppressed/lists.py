@@ -8,6 +8,8 @@ from starlette.responses import StreamingResponse
 
 from mailqueue.api.compat.suppressed import store
 from mailqueue.api.compat.suppressed.model import (
+    ALL_EMAIL,
+    CHOSEN,
     AddressFilter,
     SuppressedAddress,
     SuppressedList,
@@ -21,6 +23,10 @@ from mailqueue.suppression.model import NewSuppression
 
 MAX_ID = 2**63 - 1
 _PAGE_ROWS = 500
+
+
+class AlsoBounced(InvalidField):
+    """The address bounced or complained, which the suppression does not say that is to end."""
 
 
 async def list_addresses(
@@ -104,14 +110,30 @@ async def add_addresses(call: RequestContext, new: Sequence[NewSuppression]) -> 
 
 
 async def remove_address(call: RequestContext, one: SuppressedAddress, *, provider: str) -> None:
-    """End the suppressions of an address in a list; `provider` is the API that was asked."""
+    """End the suppressions of an address in a list; `provider` is the API that was asked.
+
+    Raises:
+        AlsoBounced: it is suppressed by a choice, and bounced or complained as well.
+    """
+    why = f"asked by the API of {provider}"
+    project = call.caller.project
     async with call.connection() as conn:
+        found = await entries.check(conn, project, email=one.address)
+        reasons = {each.category: each.reason for each in found.suppressions}
         for category in one.categories:
-            await entries.remove(
-                conn,
-                call.caller.project,
-                email=one.address,
-                category=category,
-                why=f"asked by the API of {provider}",
-                by=call.by,
-            )
+            # The first reason stays: who unsubscribed may have complained afterwards.
+            is_choice = category == ALL_EMAIL and reasons.get(category) in CHOSEN
+            try:
+                await entries.remove(
+                    conn,
+                    project,
+                    email=one.address,
+                    category=category,
+                    why=None if is_choice else why,
+                    by=call.by,
+                )
+            except InvalidField as exc:
+                if exc.field != "why":
+                    raise
+                reason = "bounced or complained too: end that by /v1/suppressions, with a reason"
+                raise AlsoBounced("email", reason) from None
