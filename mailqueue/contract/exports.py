@@ -25,6 +25,7 @@ class ExportFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
     NDJSON = "ndjson"
+    PARQUET = "parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class DataExport(Value):
     kind: ExportKind
     """`emails`, `events`, `recipients`, `stats` or `suppressions`."""
     format: ExportFormat
-    """`csv`, `json` (an array) or `ndjson` (one object per line)."""
+    """`csv`, `json` (an array), `ndjson` (one object per line) or `parquet`."""
     filter: dict[str, Any]
     """Conditions but the time."""
     since: datetime | None
@@ -51,7 +52,7 @@ class DataExport(Value):
     rows_estimated: int
     """Number of rows in the time, by the statistics of PostgreSQL."""
     bytes: int
-    """Size of the rows that are written, in bytes."""
+    """Size of the rows that are written, in bytes; of `parquet` as lines of JSON."""
     requested_by: str
     error: str | None
     created_at: datetime

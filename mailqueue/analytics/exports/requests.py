@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from mailqueue.analytics.exports import store
+from mailqueue.analytics.exports import parquet, store
 from mailqueue.analytics.exports.model import CHOICES, FILTERS, WantedExport
-from mailqueue.contract.exports import DataExport
+from mailqueue.contract.exports import DataExport, ExportFormat
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 
@@ -12,16 +12,20 @@ MAX_UNFINISHED = 5
 """Exports of a project, of each mode, that may be unfinished at a time."""
 MAX_STORED_BYTES = 2 << 30
 """Bytes of all files of a project's exports together, compressed."""
+NO_PARQUET = "parquet needs the package pyarrow: pip install 'mailqueue[parquet]'"
 
 
 async def begin(conn: Conn, project_id: UUID, wanted: WantedExport, *, by: str) -> DataExport:
     """Begin an export, in the caller's transaction; workers write its file.
 
     Raises:
-        InvalidField: a condition is not one of the kind, or has a value that it cannot have.
+        InvalidField: a condition is not one of the kind, or has a value that it cannot have; the
+            format needs a package that is not installed.
         Conflict: the project has too many unfinished exports, or bytes of files.
     """
     _check(wanted)
+    if wanted.format is ExportFormat.PARQUET and not parquet.is_installed():
+        raise InvalidField("format", NO_PARQUET)
     made = await store.begin(
         conn,
         project_id,

@@ -1,6 +1,7 @@
 """The formats of an exported file. Pure.
 
 A file is its opening, its parts with `between` them, and its closing; a part has rows only.
+Parts of Parquet are lines of JSON, of which the file is made while it is fetched.
 """
 
 import csv
@@ -17,6 +18,7 @@ MEDIA_TYPES: Mapping[ExportFormat, str] = {
     ExportFormat.CSV: "text/csv; charset=utf-8; header=present",
     ExportFormat.JSON: "application/json",
     ExportFormat.NDJSON: "application/x-ndjson",
+    ExportFormat.PARQUET: "application/vnd.apache.parquet",
 }
 """The media type of a file of each format."""
 _SEPARATOR = b",\n"
@@ -31,7 +33,7 @@ def part_of(lines: Sequence[str], kind: ExportKind, form: ExportFormat) -> bytes
             return _csv([[harmless(_cell(row[name])) for name in names] for row in rows])
         case ExportFormat.JSON:
             return _SEPARATOR.join(line.encode() for line in lines)
-        case ExportFormat.NDJSON:
+        case ExportFormat.NDJSON | ExportFormat.PARQUET:
             return b"".join(line.encode() + b"\n" for line in lines)
 
 
@@ -42,7 +44,7 @@ def opening(kind: ExportKind, form: ExportFormat) -> bytes:
             return _csv([COLUMNS[kind]])
         case ExportFormat.JSON:
             return b"[\n"
-        case ExportFormat.NDJSON:
+        case ExportFormat.NDJSON | ExportFormat.PARQUET:
             return b""
 
 

@@ -75,8 +75,10 @@ class NewExport(StrictRequestModel):
     """What is exported. `recipients` has a row for each recipient of an email, `stats` one for each
     quarter of an hour and value of a dimension.
     """
-    format: Literal["csv", "json", "ndjson"] = "csv"
-    """Format of the file: `csv`, `json` (an array) or `ndjson` (one object per line)."""
+    format: Literal["csv", "json", "ndjson", "parquet"] = "csv"
+    """Format of the file: `csv`, `json` (an array), `ndjson` (one object per line) or `parquet`,
+    where the server has pyarrow.
+    """
     filter: ExportFilter = Field(default_factory=ExportFilter)
     """Conditions that a row must match."""
 

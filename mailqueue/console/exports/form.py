@@ -32,6 +32,7 @@ FORMATS = (
     (ExportFormat.CSV.value, "CSV, for spreadsheets"),
     (ExportFormat.JSON.value, "JSON: an array of objects"),
     (ExportFormat.NDJSON.value, "NDJSON: an object per line"),
+    (ExportFormat.PARQUET.value, "Parquet, for data tools"),
 )
 PERIODS = (
     ("last_month", "last month"),

@@ -41,8 +41,8 @@ async def worked(database: DatabaseSettings, *, page_rows: int = PAGE_ROWS) -> i
     return await work_once(database, "exports", ExportHandler(database, page_rows=page_rows))
 
 
-async def file_of(conn: Conn, project_id: UUID, export_id: UUID) -> str:
-    """Return the file of an export."""
+async def bytes_of(conn: Conn, project_id: UUID, export_id: UUID) -> bytes:
+    """Return the file of an export as its bytes."""
 
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
@@ -50,7 +50,12 @@ async def file_of(conn: Conn, project_id: UUID, export_id: UUID) -> str:
 
     export = await requests.find(conn, project_id, export_id)
     pieces = await fetching.begin_file(lend, project_id, export, by="tests")
-    return b"".join([piece async for piece in pieces]).decode()
+    return b"".join([piece async for piece in pieces])
+
+
+async def file_of(conn: Conn, project_id: UUID, export_id: UUID) -> str:
+    """Return the file of an export, which is text."""
+    return (await bytes_of(conn, project_id, export_id)).decode()
 
 
 async def written(
@@ -69,3 +74,28 @@ async def finished_email(conn: Conn, project_id: UUID, number: int, **columns: o
     )
     await conn.execute("SELECT mailqueue.cancel_emails(%s, %s, 'tests')", (project_id, [email]))
     return email
+
+
+async def rows_of_each_kind(conn: Conn, project: object, number: int) -> None:
+    """Insert a row of each kind of export."""
+    email = await make.queued_email(conn, project_id=project)
+    await event(conn, project, email, "delivered", "ann@example.com")
+    await conn.execute(
+        "INSERT INTO mailqueue.stats_quarters (project_id, is_test, dimension, value, value2,"
+        " started_at, sent) VALUES (%s, false, 'campaign', %s, '', now() - interval '1 h', 7)",
+        (project, f"c{number}"),
+    )
+    await conn.execute(
+        "INSERT INTO mailqueue.suppressions (project_id, address, reason, source)"
+        " VALUES (%s, %s, 'manual', 'tests')",
+        (project, f"person{number}@example.com"),
+    )
+
+
+async def event(conn: Conn, project: object, email: object, kind: str, address: str) -> None:
+    """Insert an event of an email."""
+    await conn.execute(
+        "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, data,"
+        " occurred_at) VALUES (%s, %s, %s, %s, '{\"url\": \"x\"}', now() - interval '1 s')",
+        (project, email, kind, address),
+    )

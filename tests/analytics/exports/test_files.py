@@ -10,7 +10,6 @@ import pytest
 from mailqueue.analytics.exports import writing
 from mailqueue.analytics.exports.model import COLUMNS
 from mailqueue.contract.exports import ExportFormat, ExportKind
-from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -42,7 +41,7 @@ async def test_each_kind_has_its_columns_in_each_format(
     async with connect(database) as conn:
         project = await make.project_named(conn)
         for number in range(5):
-            await _rows_of_each_kind(conn, project, number)
+            await steps.rows_of_each_kind(conn, project, number)
         lines = await steps.written(database, conn, project, kind.value, "ndjson")
         array = await steps.written(database, conn, project, kind.value, "json")
         table = await steps.written(database, conn, project, kind.value, "csv")
@@ -137,7 +136,7 @@ async def test_each_recipient_of_an_email_is_a_row_with_what_became_of_it(
             {"id": both, "project": project},
         )
         for kind in ("delivered", "opened", "opened"):
-            await _event(conn, project, both, kind, "bob@example.com")
+            await steps.event(conn, project, both, kind, "bob@example.com")
         text = await steps.written(database, conn, project, "recipients")
 
         ann, bob = [json.loads(line) for line in text.splitlines()]
@@ -145,26 +144,3 @@ async def test_each_recipient_of_an_email_is_a_row_with_what_became_of_it(
         assert (bob["recipient_email"], bob["type"], bob["opens"]) == ("bob@example.com", "cc", 2)
         assert ann["delivered_at"] is None
         assert bob["delivered_at"] is not None
-
-
-async def _rows_of_each_kind(conn: Conn, project: object, number: int) -> None:
-    email = await make.queued_email(conn, project_id=project)
-    await _event(conn, project, email, "delivered", "ann@example.com")
-    await conn.execute(
-        "INSERT INTO mailqueue.stats_quarters (project_id, is_test, dimension, value, value2,"
-        " started_at, sent) VALUES (%s, false, 'campaign', %s, '', now() - interval '1 h', 7)",
-        (project, f"c{number}"),
-    )
-    await conn.execute(
-        "INSERT INTO mailqueue.suppressions (project_id, address, reason, source)"
-        " VALUES (%s, %s, 'manual', 'tests')",
-        (project, f"person{number}@example.com"),
-    )
-
-
-async def _event(conn: Conn, project: object, email: object, kind: str, address: str) -> None:
-    await conn.execute(
-        "INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, data,"
-        " occurred_at) VALUES (%s, %s, %s, %s, '{\"url\": \"x\"}', now() - interval '1 s')",
-        (project, email, kind, address),
-    )
