@@ -31,6 +31,11 @@ class Dimension(StrEnum):
     ACCOUNT = "account"
     PROVIDER = "provider"
     DOMAIN = "domain"
+    COUNTRY = "country"
+    CITY = "city"
+    CLIENT = "client"
+    SYSTEM = "system"
+    DEVICE = "device"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mailqueue.core.errors import Unavailable
@@ -10,15 +10,16 @@ from mailqueue.core.outcome import Failed, Outcome, Retry
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.events import recording
-from mailqueue.events.model import RecordResult
+from mailqueue.events.model import RecordResult, Type
 from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import ClaimedRequest
 from mailqueue.inbound.processing import PendingEvents, outcome_of, pending_events
-from mailqueue.ports.inbound import InboundProvider, InboundRequest
+from mailqueue.ports.inbound import BadEvent, InboundProvider, InboundRequest, ProviderEvent
 from mailqueue.queue.handler import Handler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
+from mailqueue.tracking.origins import OriginFinder
 
 BOUNCES = "smtp"
 """The provider name of bounce mail, whichever server received it."""
@@ -37,6 +38,7 @@ class InboundTools:
     providers: Mapping[str, InboundProvider]
     confirm: Confirm
     keyring: Keyring | None = None  # opens return paths; None: bounce mail is left to others
+    origins: OriginFinder | None = None  # of opens and clicks; None: they have none
 
 
 class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
@@ -60,7 +62,7 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
             if refused is not None:
                 return refused
         try:
-            found = await asyncio.to_thread(lambda: provider.events(request))
+            found = await asyncio.to_thread(self._read, self._tools.origins, provider, request)
         except Exception as exc:
             log.exception("inbound.unreadable", request=str(row.id), provider=row.provider)
             return Retry(f"cannot be read: {type(exc).__name__}: {exc}")
@@ -81,6 +83,14 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
 
     async def close(self) -> None:
         await self._link.close()
+
+    @staticmethod
+    def _read(
+        origins: OriginFinder | None, provider: InboundProvider, request: InboundRequest
+    ) -> Sequence[ProviderEvent | BadEvent]:
+        """Return the events of a request, opens and clicks by people with their origin."""
+        found = provider.events(request)
+        return found if origins is None else [_with_origin(origins, one) for one in found]
 
     async def _bounced(
         self, row: ClaimedRequest, request: InboundRequest, keyring: Keyring
@@ -104,3 +114,13 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
         except Unavailable as exc:
             return Retry(f"the subscription could not be confirmed: {exc}")
         return Failed("the confirmation of the subscription was refused")
+
+
+def _with_origin(
+    origins: OriginFinder, event: ProviderEvent | BadEvent
+) -> ProviderEvent | BadEvent:
+    if isinstance(event, BadEvent) or event.type not in (Type.OPENED, Type.CLICKED):
+        return event
+    if event.data.get("is_machine"):
+        return event
+    return replace(event, data={**event.data, **origins.of(event.data)})

@@ -27,6 +27,8 @@ _COMPLETE = (
     ArchiveState.ARCHIVED,
     ArchiveState.RESTORED,
 )
+COUNTED_DATA = ("is_machine", "link", "country", "city", "client", "system", "device")
+"""What an event of an erased person keeps of its data: the keys of `mailqueue.counted_data`."""
 _BLANK = {
     "subject": "erased",
     "html_body": None,
@@ -194,10 +196,10 @@ def _anonymous(kind: RecordKind, person: ErasedPerson, record: Record) -> bytes:
     elif kind in (RecordKind.EVENTS, RecordKind.ENGAGEMENT) and person.is_theirs(
         mail.get("recipient_email")
     ):
-        is_machine = (mail.get("data") or {}).get("is_machine")
+        data = mail.get("data") or {}
         mail |= {
             "detail": None,
-            "data": None if is_machine is None else {"is_machine": is_machine},
+            "data": {name: data[name] for name in COUNTED_DATA if name in data} or None,
         }
     return _written(mail)
 

@@ -14,8 +14,8 @@ from typing import Any
 from mailqueue.core.errors import ConfigError
 
 
-class ZoneFinder:
-    """Finds the time zone of a network; the file is opened at the first use. `file` None: none."""
+class NetworkFile:
+    """Reads records of networks; the file is opened at the first use. `file` None: none."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -26,8 +26,8 @@ class ZoneFinder:
         """Return whether there is a file."""
         return self._file is not None
 
-    def zone_of(self, network: str) -> str | None:
-        """Return the time zone of a network such as 192.0.2.0/24; None: the file has none.
+    def record_of(self, network: str) -> dict[str, Any] | None:
+        """Return the record of a network such as 192.0.2.0/24; None: the file has none.
 
         Raises:
             ConfigError: the file cannot be read.
@@ -36,14 +36,32 @@ class ZoneFinder:
             return None
         if self._reader is None:
             self._reader = _opened(self._file)
-        found = self._reader.get(network.partition("/")[0])
-        return zone_in(found) if isinstance(found, dict) else None
+        try:
+            found = self._reader.get(network.partition("/")[0])
+        except (OSError, ValueError, RuntimeError) as exc:  # InvalidDatabaseError is the last
+            raise ConfigError(
+                f"MAILQUEUE_COUNTRY_FILE: {self._file} cannot be read: {exc}"
+            ) from exc
+        return found if isinstance(found, dict) else None
 
     def close(self) -> None:
         """Close the file."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+
+class ZoneFinder(NetworkFile):
+    """Finds the time zone of a network."""
+
+    def zone_of(self, network: str) -> str | None:
+        """Return the time zone of a network such as 192.0.2.0/24; None: the file has none.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        found = self.record_of(network)
+        return None if found is None else zone_in(found)
 
 
 def zone_in(record: dict[str, Any]) -> str | None:

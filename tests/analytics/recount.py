@@ -14,7 +14,11 @@ from mailqueue.db.fetch import Conn
 from tests import make
 
 ALL_PROJECTS = UUID(int=0)
-SHARED = {"total", "campaign", "category", "tag", "provider", "domain", "provider_domain"}
+ORIGIN = ("country", "city", "client", "system", "device")
+SHARED = {
+    *("total", "campaign", "category", "tag", "provider", "domain", "provider_domain"),
+    *ORIGIN,
+}
 METRICS = {
     "delivered": "delivered",
     "soft_bounce": "soft_bounces",
@@ -60,13 +64,13 @@ async def recount(conn: Conn, *, minutes: int = 1) -> Counter[Key]:
         status, created_at, finished_at, account = row[9:]
         if status is not None:
             for at, metric in ((created_at, "accepted"), (finished_at, status)):
-                _count(counts, row, account, providers, None, _start(at, minutes), metric)
+                _count(counts, row, account, providers, {}, _start(at, minutes), metric)
     seen = set[tuple[object, ...]]()
     for _, mail, type_, at, account, data in await make.rows(conn, _EVENTS):
-        link = (data or {}).get("link")
+        known = dict(data or {}) if type_ in ("opened", "clicked") else {}
         is_machine = (data or {}).get("is_machine") is True
         for metric in _metrics(seen, mail, type_, is_machine=is_machine):
-            _count(counts, mails[mail], account, providers, link, _start(at, minutes), metric)
+            _count(counts, mails[mail], account, providers, known, _start(at, minutes), metric)
     return Counter({key: value for key, value in counts.items() if value})
 
 
@@ -91,7 +95,7 @@ def _count(
     mail: tuple[Any, ...],
     account: int | None,
     providers: dict[int, str],
-    link: str | None,
+    known: dict[str, Any],
     at: datetime,
     metric: str,
 ) -> None:
@@ -103,15 +107,20 @@ def _count(
     values += [("campaign", campaign, "")] if campaign else []
     if version is not None:
         values += [("version", str(version), ""), ("template", str(template), "")]
-        values += [("version_link", str(version), link)] if link else []
+        values += [("version_link", str(version), known["link"])] if known.get("link") else []
     if account is not None:
         values += [("account", str(account), "")]
     if provider is not None:
         values += [("provider", provider, ""), ("provider_domain", provider, domain)]
+    values += [(name, _origin(name, known), "") for name in ORIGIN if known.get(name)]
     for dimension, value, value2 in values:
         counts[project, is_test, dimension, value, value2, at, metric] += 1
         if dimension in SHARED:
             counts[ALL_PROJECTS, is_test, dimension, value, value2, at, metric] += 1
+
+
+def _origin(name: str, known: dict[str, Any]) -> str:
+    return f"{known['city']}, {known['country']}" if name == "city" else known[name]
 
 
 def _start(at: datetime, minutes: int) -> datetime:

@@ -16,9 +16,17 @@ from tests.events.sent_mail import NOON, event, left, told
 
 pytestmark = pytest.mark.anyio
 
+ORIGIN = {
+    "country": "DE",
+    "city": "Berlin",
+    "client": "Thunderbird",
+    "system": "Linux",
+    "device": "desktop",
+}
 
-def click(mail: UUID, *, ago: int = 0, is_machine: bool = False) -> object:
-    data = {"link": "aa" * 12, **({"is_machine": True} if is_machine else {})}
+
+def click(mail: UUID, *, ago: int = 0, is_machine: bool = False, **more: str) -> object:
+    data = {"link": "aa" * 12, **ORIGIN, **more, **({"is_machine": True} if is_machine else {})}
     return event(
         Type.CLICKED,
         source="tracking",
@@ -53,6 +61,10 @@ async def test_clicks_that_turn_out_to_be_made_by_a_program_are_counted_as_such(
         await folding.caught_up(conn)
 
         assert await counts_of_clicks(conn) == (1, 1, 2, 1)
+        for dimension, value in (("city", "Berlin, DE"), ("client", "Thunderbird")):
+            of_value = {"dimension": dimension, "value": value}
+            assert await folding.total(conn, "clicks", **of_value) == 1
+            assert await folding.total(conn, "machine_clicks", **of_value) == 2
         assert await folding.differences(conn) == []
 
 
@@ -88,7 +100,7 @@ async def test_erasing_a_person_moves_their_domain_to_the_placeholder_and_change
         project = await make.project_named(conn)
         mail = await left(conn, recipient_email="ann@ann-smith.example", campaign_id="spring")
         await left(conn, recipient_email="bob@example.com")
-        await told(conn, click(mail), event(Type.OPENED, email_id=mail))  # type: ignore[arg-type]
+        await told(conn, click(mail, agent="x"), event(Type.OPENED, email_id=mail))  # type: ignore[arg-type]
         await folding.caught_up(conn)
         assert await folding.total(conn, "clicks", dimension="domain", value="ann-smith.example")
         before = await whole(conn)
@@ -100,6 +112,8 @@ async def test_erasing_a_person_moves_their_domain_to_the_placeholder_and_change
         await folding.caught_up(conn)
 
         assert await whole(conn) == before
+        query = "SELECT data FROM mailqueue.email_events WHERE type = 'clicked' AND email_id = %s"
+        assert await make.scalar(conn, query, mail) == {"link": "aa" * 12, **ORIGIN}
         for metric, count in (("sent", 1), ("clicks", 1), ("opens", 1)):
             for value, expected in (("ann-smith.example", 0), ("erased.invalid", count)):
                 found = await folding.total(conn, metric, dimension="domain", value=value)

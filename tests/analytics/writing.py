@@ -164,6 +164,10 @@ async def _report(conn: Conn, session: Session) -> None:
         data: dict[str, object] = {}
         if type_ in ("opened", "clicked") and chance.random() < 0.3:
             data["is_machine"] = True
+        if type_ in ("opened", "clicked") and chance.random() < 0.8:
+            data |= {"client": session.word("client", 4), "device": session.word("device", 2)}
+            if chance.random() < 0.5:
+                data |= {"country": session.word("C", 3), "city": session.word("City", 5)}
         if type_ == "clicked":
             data["link"] = session.word("00aabbccddeeff00112233", 3)
         events.append(

@@ -145,6 +145,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "structlog": ("telemetry.*",),
     "turbohtml": ("rendering.*", "tracking.*"),
     "tzdata": ("db.time_zones",),
+    "ua_parser": ("tracking.*",),
     "uvicorn": ("api.*", "cli.*"),
     "uvloop": ("cli.*",),
     "yarl": ("adapters.rabbitmq.*",),

@@ -1,30 +1,17 @@
 """Time zones of networks, by files in MaxMind's format that another program writes."""
 
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 import pytest
-from mmdb_writer import MMDBWriter
-from netaddr import IPSet
 
 from mailqueue.core.errors import ConfigError
 from mailqueue.schedules.countries import ZoneFinder, zones_by_country
-
-
-def _file(folder: Path, kind: str, records: dict[str, dict[str, Any]]) -> Path:
-    writer = MMDBWriter(ip_version=6, ipv4_compatible=True, database_type=kind)
-    for network, record in records.items():
-        assert ip_network(network)
-        writer.insert_network(IPSet([network]), record)
-    made = folder / f"{kind}.mmdb"
-    writer.to_db_file(str(made))
-    return made
+from tests.network_files import network_file
 
 
 def test_a_file_of_countries_names_the_first_zone_of_a_country(tmp_path: Path) -> None:
     finder = ZoneFinder(
-        _file(
+        network_file(
             tmp_path,
             "GeoLite2-Country",
             {
@@ -44,7 +31,7 @@ def test_a_file_of_countries_names_the_first_zone_of_a_country(tmp_path: Path) -
 
 def test_a_file_of_cities_names_the_zone_itself(tmp_path: Path) -> None:
     record = {"country": {"iso_code": "US"}, "location": {"time_zone": "Pacific/Honolulu"}}
-    finder = ZoneFinder(_file(tmp_path, "GeoLite2-City", {"192.0.2.0/24": record}))
+    finder = ZoneFinder(network_file(tmp_path, "GeoLite2-City", {"192.0.2.0/24": record}))
     assert finder.zone_of("192.0.2.0/24") == "Pacific/Honolulu"
     finder.close()
 

@@ -25,7 +25,14 @@ async def test_a_picture_tells_of_an_open(world: World) -> None:
     assert answer.headers["content-type"] == "image/gif"
     assert "no-store" in answer.headers["cache-control"]
     assert await world.events(email_id) == [
-        ("opened", "ann@example.com", {"user_agent": PERSON, "ip": "203.0.113.0/24"})
+        (
+            *("opened", "ann@example.com"),
+            {
+                "user_agent": PERSON,
+                "ip": "203.0.113.0/24",
+                "client": "Chrome", "system": "Windows", "device": "desktop",
+            },
+        )
     ]
 
 

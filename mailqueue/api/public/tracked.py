@@ -4,6 +4,7 @@ A request is answered after the commit, so that no recorded open or click is los
 database is unavailable the response is 503.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from mailqueue.events.model import ReportedEvent, Type
 from mailqueue.events.recording import record
 from mailqueue.tracking.clicks import Click, Destinations, judged
 from mailqueue.tracking.machines import Machine, Proxy
+from mailqueue.tracking.origins import OriginFinder
 from mailqueue.tracking.tokens import Token, TokenKind
 
 GROUP_LIMITS = GroupLimits(rows=500, commits=2, waiting=20_000)
@@ -72,6 +74,7 @@ class Recorder:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._destinations = Destinations()
+        self._origins = OriginFinder(runtime.settings.tracking.country_file)
         self._group = GroupCommit(self._record, name="tracking", limits=GROUP_LIMITS)
 
     async def record(self, visit: TrackedRequest) -> str | None:
@@ -81,6 +84,10 @@ class Recorder:
             NowhereToGo: the link is unknown, and nothing is recorded.
             Unavailable: it could not be recorded now.
         """
+        if visit.machine is None:
+            if not self._origins.is_loaded:
+                await asyncio.to_thread(self._origins.load)
+            visit.kept |= self._origins.of(visit.kept, proxy=visit.proxy)
         return await self._group.submit(visit)
 
     async def destination(self, visit: TrackedRequest) -> str:

@@ -44,6 +44,11 @@ GROUPS = (
     ("category", "category"),
     ("tag", "tag"),
     ("domain", "domain of the recipient"),
+    ("country", "country of opens and clicks"),
+    ("city", "city of opens and clicks"),
+    ("client", "client of opens and clicks"),
+    ("system", "operating system"),
+    ("device", "device"),
 )
 COMPARISONS = (("", "nothing"), ("before", "the time before"))
 MODES = (("live", "live"), ("test", "of test keys"))

@@ -4,6 +4,16 @@
 -- The books remain: that a mail was sent, when, by which account, and with what result. The recipient becomes one
 -- placeholder address that represents all erased persons. A keyed hash keeps the address suppressed (suppressions).
 
+-- The link is a keyed hash, which counts by version and link have too.
+CREATE OR REPLACE FUNCTION mailqueue.counted_data(p_data jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT jsonb_object_agg(d.key, d.value) FROM jsonb_each(p_data) AS d
+     WHERE d.key IN ('is_machine', 'link', 'country', 'city', 'client', 'system', 'device')
+$$;
+COMMENT ON FUNCTION mailqueue.counted_data(jsonb) IS
+    'What an event of an erased person keeps of its data: that by which it is counted.';
+
 CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
@@ -108,7 +118,7 @@ BEGIN
 
     UPDATE mailqueue.email_events AS v
        SET recipient_email = c_stand, detail = NULL,
-           data = CASE WHEN v.data ? 'is_machine' THEN jsonb_build_object('is_machine', v.data -> 'is_machine') END
+           data = mailqueue.counted_data(v.data)
      WHERE v.email_id = ANY (v_ids) AND (v.email_id = ANY (v_alone) OR lower(v.recipient_email) = ANY (e.spellings));
     UPDATE mailqueue.send_logs AS l
        SET recipient_email = c_stand, reply = NULL, message_id = NULL, conversation = NULL,

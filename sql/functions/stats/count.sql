@@ -12,9 +12,9 @@ BEGIN
     RETURN QUERY
     WITH fact AS (
         SELECT date_trunc('minute', f.at) AS minute, f.project_id, f.is_test, f.campaign, f.template, f.version,
-               f.category, f.tags, f.account, f.domain, f.link, f.metric, sum(f.n) AS n
+               f.category, f.tags, f.account, f.domain, f.link, f.origin, f.metric, sum(f.n) AS n
           FROM unnest(p_facts) AS f
-         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
     ), split AS (
         SELECT f.*, d.is_shared, d.dimension, d.value, d.value2
           FROM fact AS f
@@ -32,13 +32,14 @@ BEGIN
                 UNION ALL SELECT true, 'provider_domain', a.provider, f.domain
                            WHERE a.provider IS NOT NULL AND f.domain IS NOT NULL
                 UNION ALL SELECT false, 'version_link', f.version::text, f.link
-                           WHERE f.version IS NOT NULL AND f.link IS NOT NULL) AS d
+                           WHERE f.version IS NOT NULL AND f.link IS NOT NULL
+                UNION ALL SELECT true, x.key, x.value, '' FROM jsonb_each_text(f.origin) AS x) AS d
     ), owned AS (
         SELECT s.* FROM split AS s
         UNION ALL
         SELECT s.minute, '00000000-0000-0000-0000-000000000000', s.is_test, s.campaign, s.template, s.version,
-               s.category, s.tags, s.account, s.domain, s.link, s.metric, s.n, s.is_shared, s.dimension, s.value,
-               s.value2
+               s.category, s.tags, s.account, s.domain, s.link, s.origin, s.metric, s.n, s.is_shared, s.dimension,
+               s.value, s.value2
           FROM split AS s WHERE s.is_shared
     )
     SELECT o.project_id, o.is_test, o.dimension,
@@ -95,7 +96,7 @@ BEGIN
 
     WITH fact AS (
         SELECT DISTINCT (f.at AT TIME ZONE 'UTC')::date AS day, f.project_id, f.is_test, f.campaign, f.template,
-               f.version, f.category, f.tags, f.account, f.domain, f.link
+               f.version, f.category, f.tags, f.account, f.domain, f.link, f.origin
           FROM unnest(p_facts) AS f
     ), split AS (
         SELECT DISTINCT f.day, p.id AS project_id, f.is_test, d.dimension, d.value, d.value2
@@ -109,7 +110,8 @@ BEGIN
                 UNION ALL SELECT true, 'tag', t.tag, '' FROM unnest(f.tags) AS t(tag) WHERE t.tag <> ''
                 UNION ALL SELECT true, 'domain', f.domain, ''
                 UNION ALL SELECT true, 'provider_domain', a.provider, f.domain
-                UNION ALL SELECT false, 'version_link', f.version::text, f.link) AS d
+                UNION ALL SELECT false, 'version_link', f.version::text, f.link
+                UNION ALL SELECT true, x.key, x.value, '' FROM jsonb_each_text(f.origin) AS x) AS d
          CROSS JOIN LATERAL (SELECT f.project_id AS id
                              UNION ALL
                              SELECT '00000000-0000-0000-0000-000000000000' WHERE d.is_shared) AS p

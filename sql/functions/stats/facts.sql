@@ -50,6 +50,16 @@ END $$;
 COMMENT ON FUNCTION mailqueue.stats_written(timestamptz, timestamptz) IS
     'Finished mail and events that were written within a time; both ends are whole milliseconds.';
 
+CREATE OR REPLACE FUNCTION mailqueue.origin_of(p_type text, p_data jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN p_type IN ('opened', 'clicked') THEN nullif(jsonb_strip_nulls(jsonb_build_object(
+               'country', p_data ->> 'country', 'city', (p_data ->> 'city') || ', ' || (p_data ->> 'country'),
+               'client', p_data ->> 'client', 'system', p_data ->> 'system', 'device', p_data ->> 'device')), '{}') END
+$$;
+COMMENT ON FUNCTION mailqueue.origin_of(text, jsonb) IS
+    'The country, city, client, system and device of an open or click, as the dimensions of counts; NULL: none is known.';
+
 -- An event counts for its mail once: the first by id, of its type, by people and by programs apart. p_flipped: clicks
 -- that are taken as made by people whatever their rows say.
 CREATE OR REPLACE FUNCTION mailqueue.stats_facts(p_ids uuid[], p_times timestamptz[], p_known timestamptz[],
@@ -68,7 +78,7 @@ BEGIN
           JOIN mailqueue.email_history AS h ON h.id = i.id AND h.finished_at = i.at
     ), event AS MATERIALIZED (
         SELECT v.id, v.occurred_at, v.project_id, v.email_id, v.is_test, v.type, v.sender_account_id, m.is_machine,
-               v.data ->> 'link' AS link,
+               v.data ->> 'link' AS link, mailqueue.origin_of(v.type, v.data) AS origin,
                NOT EXISTS (SELECT FROM mailqueue.email_events AS x
                             WHERE x.email_id = v.email_id AND x.type = v.type AND x.id < v.id
                               AND (coalesce(x.data -> 'is_machine' = 'true', false) AND x.id <> ALL (p_flipped))
@@ -88,12 +98,12 @@ BEGIN
                   FROM mailqueue.email_queue AS q WHERE q.id = e.email_id LIMIT 1) AS m
     ), fact AS (
         SELECT o.known_at, s.at, o.project_id, o.is_test, o.campaign_id, o.category, o.tags, o.assigned_to,
-               o.recipient_email, NULL AS link, s.metric, o.content_id, o.content_on
+               o.recipient_email, NULL AS link, NULL::jsonb AS origin, s.metric, o.content_id, o.content_on
           FROM outcome AS o
          CROSS JOIN LATERAL (VALUES (o.created_at, 'accepted'), (o.finished_at, o.status)) AS s(at, metric)
         UNION ALL
         SELECT mailqueue.uuid_time(e.id), e.occurred_at, e.project_id, e.is_test, m.campaign_id, m.category, m.tags,
-               e.sender_account_id, m.recipient_email, e.link, s.metric, m.content_id, m.content_on
+               e.sender_account_id, m.recipient_email, e.link, e.origin, s.metric, m.content_id, m.content_on
           FROM event AS e LEFT JOIN mail AS m ON m.email_id = e.email_id
          CROSS JOIN LATERAL (
                 SELECT CASE e.type WHEN 'delivered' THEN 'delivered' WHEN 'soft_bounce' THEN 'soft_bounces'
@@ -109,7 +119,7 @@ BEGIN
     )
     SELECT f.known_at, f.at, f.project_id, f.is_test, nullif(f.campaign_id, ''), t.template_id, c.template_version_id,
            nullif(f.category, ''), f.tags, f.assigned_to, nullif(mailqueue.domain_of(f.recipient_email), ''), f.link,
-           f.metric, 1
+           f.metric, 1, f.origin
       FROM fact AS f
       LEFT JOIN mailqueue.email_contents AS c ON c.id = f.content_id AND c.created_on = f.content_on
       LEFT JOIN mailqueue.template_versions AS t ON t.id = c.template_version_id;
@@ -136,7 +146,7 @@ BEGIN
     SELECT x.known_at, s.at, x.project_id, x.is_test, nullif(m.campaign_id, ''), t.template_id, t.id,
            nullif(m.category, ''), m.tags, x.sender_account_id,
            coalesce(x.domain, nullif(mailqueue.domain_of(m.recipient_email), '')),
-           NULL::text, s.metric, -1
+           NULL::text, s.metric, -1, NULL::jsonb
       FROM unnest(p_corrections) AS x
      CROSS JOIN LATERAL (
             SELECT q.recipient_email, q.campaign_id, q.category, q.tags, q.content_id, q.content_on
