@@ -25,6 +25,7 @@ BOUNCES = "smtp"
 """The provider name of bounce mail, whichever server received it."""
 MAX_EVENTS = 500
 """Events that are recorded in one statement."""
+_VISITS = (Type.OPENED, Type.CLICKED)
 
 Confirm = Callable[[str], Awaitable[bytes | None]]
 """Fetch a URL once; None when it is refused. Raises Unavailable when there is no answer."""
@@ -52,6 +53,7 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
 
     async def handle(self, row: ClaimedRequest) -> Outcome | PendingEvents:
         request = InboundRequest("POST", row.headers, row.query, row.body or b"")
+        origins = self._tools.origins
         if row.provider == BOUNCES and self._tools.keyring is not None:
             return await self._bounced(row, request, self._tools.keyring)
         provider = self._tools.providers.get(row.provider)
@@ -62,7 +64,9 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
             if refused is not None:
                 return refused
         try:
-            found = await asyncio.to_thread(self._read, self._tools.origins, provider, request)
+            found = await asyncio.to_thread(lambda: provider.events(request))
+            if origins is not None and any(getattr(one, "type", None) in _VISITS for one in found):
+                found = await asyncio.to_thread(with_origins, origins, found)
         except Exception as exc:
             log.exception("inbound.unreadable", request=str(row.id), provider=row.provider)
             return Retry(f"cannot be read: {type(exc).__name__}: {exc}")
@@ -83,14 +87,6 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
 
     async def close(self) -> None:
         await self._link.close()
-
-    @staticmethod
-    def _read(
-        origins: OriginFinder | None, provider: InboundProvider, request: InboundRequest
-    ) -> Sequence[ProviderEvent | BadEvent]:
-        """Return the events of a request, opens and clicks by people with their origin."""
-        found = provider.events(request)
-        return found if origins is None else [_with_origin(origins, one) for one in found]
 
     async def _bounced(
         self, row: ClaimedRequest, request: InboundRequest, keyring: Keyring
@@ -116,11 +112,13 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
         return Failed("the confirmation of the subscription was refused")
 
 
-def _with_origin(
-    origins: OriginFinder, event: ProviderEvent | BadEvent
-) -> ProviderEvent | BadEvent:
-    if isinstance(event, BadEvent) or event.type not in (Type.OPENED, Type.CLICKED):
-        return event
-    if event.data.get("is_machine"):
-        return event
-    return replace(event, data={**event.data, **origins.of(event.data)})
+def with_origins(
+    origins: OriginFinder, events: Sequence[ProviderEvent | BadEvent]
+) -> list[ProviderEvent | BadEvent]:
+    """Return events, of which opens and clicks by people have their origin in their data."""
+    return [
+        replace(one, data={**one.data, **origins.of(one.data)})
+        if isinstance(one, ProviderEvent) and one.type in _VISITS and not one.data.get("is_machine")
+        else one
+        for one in events
+    ]

@@ -1,4 +1,4 @@
-"""Where an open or click comes from, and with what it was made: country, city, client, system, device.
+"""Where opens and clicks come from, and with what: country, city, client, system, device.
 
 The place is that of the network, by the operator's file (MAILQUEUE_COUNTRY_FILE); client, system
 and device are read from the user agent by ua-parser (https://github.com/ua-parser/uap-core).

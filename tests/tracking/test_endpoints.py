@@ -30,7 +30,9 @@ async def test_a_picture_tells_of_an_open(world: World) -> None:
             {
                 "user_agent": PERSON,
                 "ip": "203.0.113.0/24",
-                "client": "Chrome", "system": "Windows", "device": "desktop",
+                "client": "Chrome",
+                "system": "Windows",
+                "device": "desktop",
             },
         )
     ]

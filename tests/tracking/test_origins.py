@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from mailqueue.inbound.handler import InboundHandler, InboundTools
+from mailqueue.inbound.handler import with_origins
 from mailqueue.ports.inbound import InboundRequest
 from mailqueue.tracking import origins
 from mailqueue.tracking.machines import Proxy
 from mailqueue.tracking.origins import OriginFinder, place_in
-from tests.inbound.json_provider import Confirming, Honest
+from tests.inbound.json_provider import Honest
 from tests.network_files import network_file
 
 _AGENTS = {
@@ -106,7 +106,6 @@ def test_a_file_that_cannot_be_read_costs_no_open_and_is_logged_once(tmp_path: P
 
 
 def test_events_of_providers_have_an_origin_unless_a_program_made_them() -> None:
-    tools = InboundTools({}, Confirming(), origins=OriginFinder(None))
     agent = next(iter(_AGENTS))
     body = (
         '[{"type": "opened", "data": {"user_agent": "AGENT"}},'
@@ -115,7 +114,7 @@ def test_events_of_providers_have_an_origin_unless_a_program_made_them() -> None
     ).replace("AGENT", agent)
     request = InboundRequest("POST", {}, {}, body.encode())
 
-    opened, clicked, delivered, bad = InboundHandler._read(tools.origins, Honest(), request)
+    opened, clicked, delivered, bad = with_origins(OriginFinder(None), Honest().events(request))
     origin = {"client": "Chrome", "system": "Windows", "device": "desktop"}
     assert getattr(opened, "data", {}) == {"user_agent": agent, **origin}
     plain = Honest().events(replace(request))
