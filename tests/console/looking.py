@@ -27,7 +27,7 @@ RULES = {
 }
 """The rules of axe-core that every page keeps."""
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-_TRANSITIONS_OVER = "Promise.all(document.getAnimations().map((each) => each.finished))"
+TRANSITIONS_OVER = "Promise.all(document.getAnimations().map((each) => each.finished))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ async def faults_of(
             await seen.page.goto(f"{seen.url}{path}")
         if text is not None:
             await expect(seen.page.get_by_text(text).first).to_be_visible()
-        await seen.page.evaluate(_TRANSITIONS_OVER)
+        await seen.page.evaluate(TRANSITIONS_OVER)
         where = f"{name} at {width} px, {theme}"
         if (wide := await seen.page.evaluate(_OVERFLOW)) > 0:
             faults.append(f"{where}: {wide} px wider than the screen")

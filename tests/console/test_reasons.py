@@ -69,3 +69,13 @@ def test_a_name_in_any_script_is_kept_encoded() -> None:
     assert header == (
         "attachment; filename=\"Rechnung M_rz.pdf\"; filename*=UTF-8''Rechnung%20M%C3%A4rz.pdf"
     )
+
+
+def test_a_status_that_stands_before_the_reason_is_not_in_it() -> None:
+    why = "failed at 2030-05-01 09:00:00 UTC: no such user; send again: mailqueue email requeue x"
+    reason = explained(why, "failed")
+
+    assert [part.text for part in reason.parts] == [
+        *("at ", "2030-05-01 09:00:00 UTC", ": no such user"),
+    ]
+    assert explained(why, "sent").parts == explained(why).parts

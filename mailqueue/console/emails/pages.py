@@ -154,7 +154,7 @@ async def read_email(
     async with _reading(conn, project) as project_id:
         email = await emails.find(conn, email_id, project_id=project_id)
         told = await deliveries.list_of_email(conn, project_id, email_id)
-    reason = explained(email.why)
+    reason = explained(email.why, email.status)
     return {
         "email": email,
         "reason": reason,

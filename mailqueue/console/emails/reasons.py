@@ -38,10 +38,11 @@ class StateReason:
         return any(step.command.startswith("mailqueue resolve ") for step in self.steps)
 
 
-def explained(why: str) -> StateReason:
-    """Return the reason in the text of SQL's why()."""
+def explained(why: str, status: str = "") -> StateReason:
+    """Return the reason in the text of SQL's why(), without the status, which stands before it."""
     sentence, *steps = _STEP.split(why)
-    return StateReason(_parts(sentence), [_step(text) for text in steps])
+    rest = sentence.removeprefix(f"{status} ") if status else sentence
+    return StateReason(_parts(rest), [_step(text) for text in steps])
 
 
 def _parts(sentence: str) -> list[ReasonPart]:
