@@ -16,6 +16,7 @@ from mailqueue.console.emails import acting, message
 from mailqueue.console.emails import pages as emails_pages
 from mailqueue.console.event_rules import changing as event_rules_changing
 from mailqueue.console.event_rules import pages as event_rules_pages
+from mailqueue.console.event_rules import trying as event_rules_trying
 from mailqueue.console.exports import pages as exports_pages
 from mailqueue.console.frame.navigation import Section
 from mailqueue.console.frame.page import ConsolePage, sections_of
@@ -95,6 +96,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *timed_events_pages.PAGES,
     *event_rules_pages.PAGES,
     *event_rules_changing.PAGES,
+    *event_rules_trying.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_acting.PAGES,

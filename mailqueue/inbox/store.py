@@ -108,6 +108,8 @@ async def try_rule(
     if found is None:
         return None
     mail = found.pop("email")
+    if mail is not None and mail["run_at"] is not None:
+        mail["run_at"] = datetime.fromisoformat(mail["run_at"])
     return RuleTrial(**found, email=None if mail is None else TriedEmail(**mail))
 
 

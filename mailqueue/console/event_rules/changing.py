@@ -112,7 +112,7 @@ async def preview_enabling(context: PageContext, conn: Conn) -> ActPreview:
     return ActPreview(
         found.name,
         f"With each event of type {found.event_type} that comes from now on it does this: "
-        f"{ACTIONS[found.action]}. Try it on a sample before: mailqueue event-rule try.",
+        f"{ACTIONS[found.action]}. Try it on a sample before.",
     )
 
 

@@ -127,6 +127,7 @@ ALLOWED = {
             "ab-tests/{ab_test_id}",
             "event-rules",
             "event-rules/{rule}",
+            "event-rules/{rule}/try",
             *(f"analytics/{tab}" for tab in ("templates", "providers", "hours")),
             "contacts",
             "contacts/{contact_id}",

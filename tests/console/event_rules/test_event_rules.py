@@ -198,3 +198,53 @@ async def test_a_second_rule_of_a_name_is_refused_and_a_viewer_has_no_buttons(
     assert unknown.status_code == 404
     assert "order-placed" in seen
     assert not re.search(r'href="[^"]*(/~new|/change|/enable|/pause|/remove)"', seen)
+
+
+async def test_a_rule_is_tried_on_a_sample_and_nothing_is_kept(
+    console: Visiting, visitor: Visitor
+) -> None:
+    path = await added(visitor)
+    sample = (
+        '{"total": 101, "orderId": "<i>7",'
+        ' "customer": {"name": "<b>Ann", "email": "a@example.com"}}'
+    )
+    response = await sent(visitor, f"{path}/try", {"payload": sample})
+
+    assert response.status_code == 200
+    text = unescape(response.text)
+    assert "It would queue this email." in text
+    for word in ("a@example.com", "name = <b>Ann", "<i>7", "vip, new"):
+        assert word in text
+    assert "<b>Ann" not in response.text
+    async with console.connection() as conn:
+        for table in ("email_queue", "inbox_state"):
+            assert await make.scalar(conn, f"SELECT count(*) FROM mailqueue.{table}") == 0
+
+
+async def test_a_sample_that_the_rule_does_not_take_is_answered_with_the_reason(
+    visitor: Visitor,
+) -> None:
+    path = await added(visitor)
+    below = await sent(visitor, f"{path}/try", {"payload": '{"total": 1}'})
+    without = await sent(visitor, f"{path}/try", {"payload": '{"total": 101}'})
+
+    assert "It would do nothing" in unescape(below.text)
+    assert "It would fail." in unescape(without.text)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        *("", "{", "[]", "null", "7", '{"a": NaN}', '{"a": 1e999}', '{"a": "\\u0000"}'),
+        *('{"a": "\\ud800"}', '{"a": 99999999999999999999}', '{"a": ' * 200 + "1" + "}" * 200),
+        *("[" * 19_000, '{"a": "' + "x" * 20_000 + '"}'),
+    ],
+)
+async def test_a_sample_that_is_no_payload_is_refused_at_its_field(
+    visitor: Visitor, payload: str
+) -> None:
+    path = await added(visitor)
+    response = await sent(visitor, f"{path}/try", {"payload": payload})
+
+    assert response.status_code == 422
+    assert 'id="fault-payload"' in response.text
