@@ -1,6 +1,7 @@
-"""Removes the setting `pool_max` from a connection string before libpq reads it. Pure."""
+"""Changes a connection string before libpq reads it: `pool_max`, the password of a file. Pure."""
 
 import re
+from urllib.parse import quote
 
 _SCHEMES = ("postgresql://", "postgres://")
 _KEYWORD = re.compile(r"(?:^|\s)pool_max\s*=\s*('[^']*'|\S*)")
@@ -19,6 +20,14 @@ def take_pool_max(dsn: str) -> tuple[str, int | None]:
         return dsn, None
     rest = dsn[: found.start()] + dsn[found.end() :]
     return rest.strip(), _pool_max(found[1].strip("'"))
+
+
+def with_password(dsn: str, password: str) -> str:
+    """Return the connection string with a password; it takes precedence over one in the string."""
+    if dsn.startswith(_SCHEMES):
+        return f"{dsn}{'&' if '?' in dsn else '?'}password={quote(password, safe='')}"
+    escaped = password.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{dsn} password='{escaped}'".lstrip()
 
 
 def _from_url(dsn: str) -> tuple[str, int | None]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from pydantic_settings import SettingsConfigDict
 
-from mailqueue.core.dsn import take_pool_max
+from mailqueue.core.dsn import take_pool_max, with_password
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
@@ -29,6 +29,7 @@ from mailqueue.settings.metrics import MetricsSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.settings.oidc import OidcSettings
 from mailqueue.settings.rabbitmq import RabbitSettings, rabbitmq_of
+from mailqueue.settings.secret_files import secret_of
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.settings.trap import TrapSettings
@@ -230,7 +231,7 @@ def grouped(env: Environment) -> Settings:
     """Return the settings of these variables.
 
     Raises:
-        ConfigError: a variable needs another one that is missing.
+        ConfigError: a variable needs another one, or its file cannot be read.
     """
     data = env.data.expanduser().absolute()
     database = _database(env, data)
@@ -242,11 +243,13 @@ def grouped(env: Environment) -> Settings:
         workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
         archive=_archives(env, data, database.source),
         log=LogSettings(env.log_level, env.log_format),
-        master_key=env.master_key,
+        master_key=secret_of("MASTER_KEY", env.master_key_file, env.master_key),
         service_user=env.service_user,
         allowed_hosts=env.allowed_hosts,
         name_servers=env.resolver,
-        master_key_previous=env.master_key_previous,
+        master_key_previous=secret_of(
+            "MASTER_KEY_PREVIOUS", env.master_key_previous_file, env.master_key_previous
+        ),
         attachments=AttachmentSettings(
             env.attachment_store, env.attachment_over, env.attachment_endpoint
         ),
@@ -264,17 +267,21 @@ def grouped(env: Environment) -> Settings:
 
 
 def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSettings:
-    # Only an embedded PostgreSQL has a folder that is known to be durable.
+    # Only the embedded one has a folder that is known to be durable.
     beside = (data / "archive").as_uri() if source is DatabaseSource.EMBEDDED else None
     warm = env.archive or beside
     return ArchiveSettings(warm, env.archive_cold or warm, env.archive_endpoint)
 
 
 def _database(env: Environment, data: Path) -> DatabaseSettings:
-    url, source = _connection_string(env, data)
-    url, pool_max = take_pool_max(url)
-    direct = Secret(take_pool_max(env.direct_url.reveal())[0]) if env.direct_url else None
-    found = DatabaseSettings(Secret(url), source, pooler=env.pooler, direct=direct)
+    given, source = _connection_string(env, data)
+    url, pool_max = take_pool_max(given)
+    direct = take_pool_max(env.direct_url.reveal())[0] if env.direct_url else ""
+    password = secret_of("DATABASE_PASSWORD", env.database_password_file)
+    if password and source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
+        url = with_password(url, password.reveal())
+        direct = direct and with_password(direct, password.reveal())
+    found = DatabaseSettings(Secret(url), source, pooler=env.pooler, direct=Secret(direct) or None)
     return found if pool_max is None else replace(found, pool_max=pool_max)
 
 
@@ -287,8 +294,7 @@ def _connection_string(env: Environment, data: Path) -> tuple[str, DatabaseSourc
         return database_url_file(data).read_text().strip(), DatabaseSource.EMBEDDED
     except PermissionError:
         raise ConfigError(
-            f"{database_url_file(data)} belongs to another user: run this command as that user, "
-            "or set MAILQUEUE_DATABASE_URL"
+            f"{database_url_file(data)}: run this as its owner, or set MAILQUEUE_DATABASE_URL"
         ) from None
     except (FileNotFoundError, NotADirectoryError):
         return "", DatabaseSource.NONE

@@ -29,6 +29,7 @@ from mailqueue.settings.oidc import (
     parse_scopes,
 )
 from mailqueue.settings.rabbitmq import RabbitVariables
+from mailqueue.settings.secret_files import SecretFileVariables
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.tracking import parse_public_url
 
@@ -184,8 +185,9 @@ class ServiceVariables(
     RabbitVariables,
     ChannelVariables,
     GmailVariables,
+    SecretFileVariables,
 ):
-    """The variables of single services."""
+    """The variables of single services, and of secrets in files."""
 
 
 def console_of(env: ServiceVariables) -> ConsoleSettings:

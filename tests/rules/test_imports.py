@@ -137,6 +137,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "settings.channels",
         "settings.environment",
         "settings.rabbitmq",
+        "settings.secret_files",
         "settings.variables",
     ),
     "rich": ("cli.*",),

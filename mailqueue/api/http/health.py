@@ -17,9 +17,16 @@ from mailqueue.settings.environment import DatabaseSettings
 
 
 def health_routes(pool: Pool, database: DatabaseSettings) -> list[BaseRoute]:
-    """Return the routes `/healthz` (process only) and `/readyz` (database too)."""
+    """Return the routes `/livez` (process only) and `/readyz` (database too).
+
+    `/healthz` is another name of `/livez`.
+    """
     readiness = _Readiness(pool, database, migration_versions(sql_folder()))
-    return [Route("/healthz", alive), Route("/readyz", readiness.answer)]
+    return [
+        Route("/livez", alive),
+        Route("/healthz", alive),
+        Route("/readyz", readiness.answer),
+    ]
 
 
 async def alive(request: Request) -> Response:  # noqa: ARG001

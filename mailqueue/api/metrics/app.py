@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from mailqueue.api.http.health import alive
 from mailqueue.db.link import Link
 from mailqueue.db.pool import Pool
 from mailqueue.operations.gauges import read_gauges
@@ -98,7 +99,11 @@ def metrics_app(figures: DatabaseFigures) -> Starlette:
         return _response(*shown(FamiliesCollector(families), request.headers.get("accept", "")))
 
     return Starlette(
-        routes=[Route("/metrics", process), Route("/metrics/database", database)],
+        routes=[
+            Route("/livez", alive),
+            Route("/metrics", process),
+            Route("/metrics/database", database),
+        ],
     )
 
 

@@ -175,12 +175,14 @@ async def test_a_key_is_needed_to_look(api: Calling) -> None:
 
 
 async def test_alive_and_ready_need_no_key(api: Calling) -> None:
-    assert (await api.http.get("/healthz")).json() == {"status": "alive"}
+    for path in ("/livez", "/healthz"):
+        assert (await api.http.get(path)).json() == {"status": "alive"}
     assert (await api.http.get("/readyz")).json() == {"status": "ready"}
     async with connect(api.database) as conn:
         await conn.execute("DROP SCHEMA mailqueue CASCADE")
     away = await api.http.get("/readyz")
     assert away.status_code == 503
+    assert (await api.http.get("/livez")).status_code == 200
     assert "mailqueue migrate" in error_of(away)["message"]
 
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 API, CONSOLE, PUBLIC = "/v1/emails", "/console/login", "/t/o/not-a-token"
 # The status of each path where its surface is served; links take no POST.
-SERVED = {API: 401, CONSOLE: 200, PUBLIC: 405, "/healthz": 200}
+SERVED = {API: 401, CONSOLE: 200, PUBLIC: 405, "/livez": 200}
 
 
 @asynccontextmanager
@@ -74,9 +74,9 @@ async def test_each_surface_has_a_port_of_its_own(database: DatabaseSettings) ->
         found = {surface: await statuses(url) for surface, url in urls.items()}
 
     missing = dict.fromkeys(SERVED, 404)
-    assert found[Surface.API] == missing | {API: 401, "/healthz": 200}
-    assert found[Surface.CONSOLE] == missing | {CONSOLE: 200, "/healthz": 200}
-    assert found[Surface.PUBLIC] == missing | {PUBLIC: 405, "/healthz": 200}
+    assert found[Surface.API] == missing | {API: 401, "/livez": 200}
+    assert found[Surface.CONSOLE] == missing | {CONSOLE: 200, "/livez": 200}
+    assert found[Surface.PUBLIC] == missing | {PUBLIC: 405, "/livez": 200}
 
 
 async def test_a_name_answers_for_its_surfaces_only(database: DatabaseSettings) -> None:
@@ -95,10 +95,10 @@ async def test_a_name_answers_for_its_surfaces_only(database: DatabaseSettings) 
         unknown = await statuses(url, "other.example.com", X_Forwarded_Host="api.example.com")
 
     missing = dict.fromkeys(SERVED, 404)
-    assert api == missing | {API: 401, "/healthz": 200}
-    assert both == missing | {CONSOLE: 200, PUBLIC: 405, "/healthz": 200}
+    assert api == missing | {API: 401, "/livez": 200}
+    assert both == missing | {CONSOLE: 200, PUBLIC: 405, "/livez": 200}
     assert links == missing | {PUBLIC: 405}
-    assert unknown == missing | {"/healthz": 200}
+    assert unknown == missing | {"/livez": 200}
 
 
 async def test_a_projects_tracking_domain_serves_links_alone(database: DatabaseSettings) -> None:
