@@ -12,6 +12,7 @@ from tests.chaos.scenarios.clocks import NO_LIBRARY, faketime_library
 from tests.chaos.scenarios.disks import lacks_small_disk
 from tests.clients.node import lacks_node_clients
 from tests.deploy.prometheus import lacks_prometheus
+from tests.deploy.proxies import lacks_caddy, lacks_nginx
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.option import is_pooled, why_direct
 from tests.poolers.pgbouncer import lacks_pgbouncer
@@ -59,9 +60,11 @@ def _lacks_shell(name: str) -> Callable[[], str | None]:
 NEEDS: Mapping[str, Callable[[], str | None]] = {
     **machine.NEEDS,
     "browser": _lacks_browser,
+    "caddy": lacks_caddy,
     "debian_server": lacks_debian_server,
     "dovecot": lacks_dovecot,
     "faketime": _lacks_faketime,
+    "nginx": lacks_nginx,
     "node_clients": lacks_node_clients,
     "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,

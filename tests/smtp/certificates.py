@@ -10,12 +10,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def server_context(folder: Path, *, name: str) -> ssl.SSLContext:
-    """Return a server's context whose self-signed certificate names `name`; kept in `folder`."""
+def server_context(folder: Path, *, name: str, others: tuple[str, ...] = ()) -> ssl.SSLContext:
+    """Return a server's context whose self-signed certificate has these names; kept in `folder`."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    names: list[x509.GeneralName] = [x509.DNSName(name)]
+    names: list[x509.GeneralName] = [x509.DNSName(one) for one in (name, *others)]
     if name[0].isdigit():
         names = [x509.IPAddress(ip_address(name))]
     certificate = (

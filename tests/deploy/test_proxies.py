@@ -1,0 +1,70 @@
+"""The files for proxies agree with the limits and names of what is behind them."""
+
+import re
+
+from mailqueue.api.compat.resend.endpoints import BODY_BYTES as RESEND_BYTES
+from mailqueue.api.http.requests.body import BODY_BYTES
+from mailqueue.api.sending.attachments import MAX_BYTES
+from mailqueue.api.suppression.lists import IMPORT_BYTES
+from mailqueue.console.contacts.lists import MAX_FILE_BYTES
+from mailqueue.settings.environment import load_settings
+from mailqueue.web.forms import MAX_BYTES as FORM_BYTES
+from mailqueue.wiring.inbound import inbound_tools
+from tests.deploy.proxies import CADDYFILE, NGINX_CONF, PORTS
+
+LARGEST = max(BODY_BYTES, RESEND_BYTES, MAX_BYTES, IMPORT_BYTES, MAX_FILE_BYTES + FORM_BYTES)
+KEPT_SECONDS = 5
+"""For how long mailqueue keeps an idle connection: the default of uvicorn."""
+
+
+def test_no_limit_of_a_proxy_is_below_those_behind_it() -> None:
+    nginx = [
+        int(found) for found in re.findall(r"client_max_body_size (\d+)m;", NGINX_CONF.read_text())
+    ]
+    caddy = [int(found) for found in re.findall(r"max_size (\d+)MiB", CADDYFILE.read_text())]
+
+    assert len(nginx) == len(PORTS)
+    assert len(caddy) == 1
+    for limit in (*nginx, *caddy):
+        assert LARGEST < limit * 1024 * 1024 < LARGEST + 4 * 1024 * 1024
+    inbound = inbound_tools(load_settings()).providers
+    assert max(one.max_bytes for one in inbound.values()) < LARGEST
+
+
+def test_proxies_close_idle_connections_first() -> None:
+    kept = re.findall(
+        r"keepalive(?:_timeout)? (\d+)s", NGINX_CONF.read_text() + CADDYFILE.read_text()
+    )
+
+    assert len(kept) == len(PORTS) + 1
+    assert max(map(int, kept)) < KEPT_SECONDS
+
+
+def test_both_files_have_the_same_names_and_ports() -> None:
+    nginx, caddy = NGINX_CONF.read_text(), CADDYFILE.read_text()
+
+    for name, port in PORTS.items():
+        assert re.search(rf"server_name {name};", nginx)
+        assert f"server 127.0.0.1:{port};" in nginx
+        assert re.search(
+            rf"^{name} {{\n(.*\n)*?\timport to_mailqueue {port}\n}}", caddy, re.MULTILINE
+        )
+
+
+def test_nothing_that_names_links_is_logged() -> None:
+    text = NGINX_CONF.read_text()
+    formats = re.findall(r"log_format \w+ ((?:'.*'\s*)+);", text)
+    variables = {name for each in formats for name in re.findall(r"\$(\w+)", each)}
+
+    assert len(formats) == 2
+    assert not variables & {"request", "request_uri", "uri", "args", "query_string", "http_referer"}
+    servers = text.split("\nserver {")[1:]
+    for server in servers:
+        assert (
+            "access_log off;" in server
+            or "access_log /var/log/nginx/mailqueue.access.log " in server
+        )
+        assert (
+            "proxy_pass" not in server
+            or "error_log /var/log/nginx/mailqueue.error.log emerg;" in server
+        )
