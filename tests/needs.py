@@ -16,6 +16,7 @@ from tests.deploy.proxies import lacks_caddy, lacks_nginx
 from tests.dkim.signing import lacks_opendkim
 from tests.poolers.option import is_pooled, why_direct
 from tests.poolers.pgbouncer import lacks_pgbouncer
+from tests.production.following import lacks_production
 from tests.stock.debian import lacks_debian_server
 from tests.watch.dovecot import lacks_dovecot
 from tests.whole import machine
@@ -30,6 +31,7 @@ LONG = (
     "tests/console/test_accessible.py",
     "tests/concurrency/",
     "tests/backup/",
+    "tests/production/",
     "tests/adding/",
     "tests/failover/",
     "tests/invariants/",
@@ -69,6 +71,7 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "opendkim": lacks_opendkim,
     "small_disk": lacks_small_disk,
     "pgbouncer": lacks_pgbouncer,
+    "production": lacks_production,
     "prometheus": lacks_prometheus,
     "rabbitmq": lacks_rabbitmq,
     "systemd": _lacks_systemd,
