@@ -90,6 +90,19 @@ GAUGES = (
         "Time of 95 of 100 attempts of the last 5 minutes, of the slowest account.",
         ("provider",),
     ),
+    Gauge(
+        "mailqueue_wal_archive_age_seconds",
+        "Time since PostgreSQL archived a segment of its log; absent where archiving is off.",
+    ),
+    Gauge(
+        "mailqueue_expiring_keys",
+        "API keys, and tokens of administrators, that end within 14 days and were not replaced.",
+        ("kind",),
+    ),
+    Gauge(
+        "mailqueue_failing_domains",
+        "Domains whose last check of DKIM, SPF and DMARC failed, of checks of the last 35 days.",
+    ),
 )
 
 

@@ -1,6 +1,36 @@
 -- What monitoring reads of the database, from the boards of administrators: one function, so that any exporter of SQL
 -- results can show it too. Labels are words that the installation has few of: no address, id, project or account.
 
+-- What ends or is found missing only when it is needed: archived WAL, keys, records of DNS.
+CREATE OR REPLACE FUNCTION mailqueue.gauges_of_upkeep()
+RETURNS TABLE (name text, labels text[], value double precision)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT 'mailqueue_wal_archive_age_seconds', '{}'::text[],
+           extract(epoch FROM clock_timestamp() - coalesce(a.last_archived_time, a.stats_reset))::float8
+      FROM pg_stat_archiver AS a WHERE current_setting('archive_mode') <> 'off'
+    UNION ALL
+    SELECT 'mailqueue_expiring_keys', ARRAY['api'], count(*)::float8
+      FROM mailqueue.api_keys AS k
+     WHERE k.revoked_at IS NULL AND k.rotated_at IS NULL
+       AND k.expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '14 days'
+    UNION ALL
+    SELECT 'mailqueue_expiring_keys', ARRAY['administrator'], count(*)::float8
+      FROM mailqueue.administrators AS a
+     WHERE a.revoked_at IS NULL
+       AND a.expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '14 days'
+    UNION ALL
+    SELECT 'mailqueue_failing_domains', '{}'::text[], count(*)::float8
+      FROM (SELECT DISTINCT ON (c.project_id, c.domain) c.is_good
+              FROM mailqueue.domain_checks AS c
+             WHERE c.checked_at > clock_timestamp() - interval '35 days'
+             ORDER BY c.project_id, c.domain, c.checked_at DESC) AS last
+     WHERE NOT last.is_good
+$$;
+COMMENT ON FUNCTION mailqueue.gauges_of_upkeep() IS
+    'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, records of DNS.';
+
 CREATE OR REPLACE FUNCTION mailqueue.gauges() RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -80,6 +110,8 @@ AS $$
     SELECT 'mailqueue_response_seconds', ARRAY[b.provider], max(b.p95_ms) / 1000.0
       FROM mailqueue.account_board(clock_timestamp() - interval '5 min') AS b WHERE b.p95_ms IS NOT NULL
      GROUP BY b.provider
+    UNION ALL
+    SELECT u.name, u.labels, u.value FROM mailqueue.gauges_of_upkeep() AS u
 $$;
 COMMENT ON FUNCTION mailqueue.gauges() IS
     'Figures for monitoring: name of the metric, the values of its labels, and the figure; of the whole installation.';
