@@ -1,4 +1,7 @@
-"""Inserts the program's registries into SQL files at markers: rows as JSON, and column lists."""
+"""Inserts the program's registries into SQL files at markers: rows as JSON, and column lists.
+
+`mailqueue/db/repeated.py` repeats parts of files for each row.
+"""
 
 import json
 import re
@@ -8,9 +11,10 @@ from typing import Any
 from mailqueue.core.consumers import CONSUMERS
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
-from mailqueue.core.queues import MAX_CRASHES, QUEUES, UPKEEP
+from mailqueue.core.queues.registry import MAX_CRASHES, QUEUES, UPKEEP
 from mailqueue.core.retained import RETAINED
 from mailqueue.core.retention import Privacy, Removal
+from mailqueue.db.repeated import is_repeated, repeated
 
 ROWS_BY_MARKER: Mapping[str, list[Any]] = {
     "[[PROVIDERS]]": [
@@ -29,7 +33,7 @@ ROWS_BY_MARKER: Mapping[str, list[Any]] = {
             "done": one.done,
             "key_column": one.key,
             "has_circuit": one.has_circuit,
-            "columns": one.columns,
+            "columns": list(one.columns),
             "first_wait": f"{one.backoff.first.total_seconds()} seconds",
             "longest_wait": f"{one.backoff.longest.total_seconds()} seconds",
             "on_unknown": one.on_unknown.value,
@@ -159,6 +163,8 @@ def filled(text: str) -> str:
     """
     if "[[" not in text:
         return text
+    if is_repeated(text):
+        return repeated(text)
     text = _COLUMNS.sub(_columns, text)
     for marker, words in SQL_BY_MARKER.items():
         text = text.replace(marker, words)

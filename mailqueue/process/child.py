@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.starting.client import Fork, ForkServer
 from mailqueue.queue.heartbeat import HUNG_SECONDS
 from mailqueue.queue.in_progress import EXIT_REASONS, InProgress

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.child import STALLED_SECONDS, Children
 from mailqueue.settings.environment import Settings
 

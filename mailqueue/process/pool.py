@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid4
 
-from mailqueue.core.queues import QUEUES, UPKEEP
+from mailqueue.core.queues.registry import QUEUES, UPKEEP
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space

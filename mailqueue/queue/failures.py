@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.outcome import Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.faults import concerns_rows
 from mailqueue.queue.in_progress import EXIT_OUT_OF_MEMORY
 from mailqueue.queue.rows import Claim

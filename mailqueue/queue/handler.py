@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from mailqueue.core.outcome import Outcome, Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store
 from mailqueue.queue.rows import Row

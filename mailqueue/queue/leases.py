@@ -7,7 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.rows import Claim

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Generic
 
 from mailqueue.core.outcome import Defer, Outcome, Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.link import Link
 from mailqueue.queue.failures import concerns_one_row, failure_of
 from mailqueue.queue.handler import Handler

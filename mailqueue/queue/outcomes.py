@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db import arrays
 from mailqueue.queue.rows import Claim

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from mailqueue.core.errors import LeaseLost
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.link import Link
 from mailqueue.queue.handler import Handler
 from mailqueue.queue.heartbeat import Heartbeat

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link

@@ -13,7 +13,7 @@ from psycopg.sql import Composable, Identifier
 
 from mailqueue.core.errors import LeaseLost
 from mailqueue.core.outcome import Outcome
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.faults import concerns_rows, may_be_of_a_row

@@ -19,7 +19,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import LeaseLost
 from mailqueue.core.outcome import Defer, Outcome
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.concurrency import FIRST_ROWS, WAITING_PER_ROW, Dispatcher

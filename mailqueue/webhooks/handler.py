@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from mailqueue.core.json.reading import read_json
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled

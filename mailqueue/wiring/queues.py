@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.queue.handler import Handler
 from mailqueue.queue.process import Kind
 from mailqueue.settings.environment import Settings

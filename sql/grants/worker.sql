@@ -96,7 +96,7 @@ BEGIN
             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[],
             text[])',
         'SELECT, INSERT, UPDATE, DELETE ON mailqueue.waiters',
-        -- The marker stands for QUEUES in mailqueue/core/queues.py.
+        -- The marker stands for QUEUES in mailqueue/core/queues/registry.py.
         'EXECUTE ON FUNCTION [[QUEUE_FUNCTIONS]]',
         'EXECUTE ON FUNCTION mailqueue.continue_bulk_operation(uuid, bigint, integer, integer),
             mailqueue.end_bulk_operation(uuid, text, text)',

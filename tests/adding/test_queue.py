@@ -20,7 +20,7 @@ SPEC = f"""\
         handler="mailqueue.suppression.handler:request_handler",
         lease=timedelta(minutes=1),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
-        columns=("outcome",),
+        columns={"outcome": "text"},
     ),
 """
 RETENTION = f"""\
@@ -83,7 +83,7 @@ def copy(copy: Copy) -> Copy:
     """Return a copy of the checkout with the queue."""
     file = f"{copy.next_migration():04}_{TABLE}.sql"
     copy.add(f"sql/migrations/{file}", text("migration.sql").format(file=file))
-    copy.replace("mailqueue/core/queues.py", END_OF_QUEUES, SPEC + END_OF_QUEUES)
+    copy.replace("mailqueue/core/queues/registry.py", END_OF_QUEUES, SPEC + END_OF_QUEUES)
     copy.add("mailqueue/suppression/handler.py", text("handler.py"))
     copy.insert("mailqueue/core/retained.py", RETENTION, before='of_month("send_logs"')
 

@@ -13,7 +13,7 @@ from cloudevents.core.formats.json import JSONFormat
 
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.adapters.rabbitmq.publisher import RabbitPublisher
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.publisher import OutgoingMessage
 from mailqueue.publishing.encoding import encode, exchange_of

@@ -19,7 +19,7 @@ from bench.arrivals import serve
 from bench.claimer import sent
 from bench.mails import body
 from bench.webhooks import Endpoint
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.pool import connect, open_pool
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.maintenance.context import MaintenanceContext

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.services.model import Service, ServiceLogin
 from mailqueue.core.services.registry import LISTENERS, SERVICES, service_named
 from mailqueue.process.groups import MAIL

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.retained import RETAINED
 from mailqueue.core.retention import Removal, Retained
 from mailqueue.db.fetch import Conn

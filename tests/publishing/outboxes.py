@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from mailqueue.adapters.http.poster import HttpPoster
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.publishing.handler import PublishingHandler
 from mailqueue.publishing.webhook import WebhookPublisher

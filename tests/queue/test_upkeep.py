@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.core.errors import Unavailable
-from mailqueue.core.queues import UPKEEP
+from mailqueue.core.queues.registry import UPKEEP
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from tests import make
 

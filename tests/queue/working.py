@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.pool import connect
 from mailqueue.queue.handler import Handler
 from mailqueue.queue.in_progress import InProgress

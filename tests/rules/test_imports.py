@@ -118,6 +118,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "jinja2": (
         "cli.*",
         "console.frame.rendering",
+        "db.repeated",
         "rendering.*",
         "trap.rendering",
         "web.rendering",

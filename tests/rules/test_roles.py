@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from psycopg import errors
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from psycopg import Error
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.sql import SQL, Statement
 from mailqueue.queue.store import ROW_STATEMENTS, statement

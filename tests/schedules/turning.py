@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.outcome import OUTCOMES, Outcome, Retry
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.queue import store
 from mailqueue.queue.handler import Handler

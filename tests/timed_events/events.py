@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues

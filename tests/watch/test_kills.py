@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests.queue.kernel.kinds import KINDS

@@ -11,7 +11,7 @@ from mailqueue.adapters.channels.slack.posting import SlackChannel
 from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
 from mailqueue.adapters.http.poster import HttpPoster
 from mailqueue.adapters.mailboxes.imap import ImapReader
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.mailbox import MailboxReader

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.http.poster import HttpPoster
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import Kind, run_queues

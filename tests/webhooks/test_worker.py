@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 import standardwebhooks
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect

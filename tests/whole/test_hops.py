@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mailqueue.adapters.providers import providers
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange

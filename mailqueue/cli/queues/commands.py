@@ -9,7 +9,7 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.operations import queues
 
 MAX_ROWS = 1000

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mailqueue.cli.commands import Lazy, listener_commands
 from mailqueue.cli.main import LazyGroup
 from mailqueue.cli.support.output import examples
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.services.registry import service_named
 
 COMMANDS: Mapping[str, Lazy] = {

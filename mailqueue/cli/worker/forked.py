@@ -5,7 +5,7 @@ import sys
 
 from mailqueue.cli.main import load, main
 from mailqueue.cli.worker.commands import COMMANDS
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.starting.server import serve
 
 

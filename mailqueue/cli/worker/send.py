@@ -10,7 +10,7 @@ import uvloop
 from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
-from mailqueue.core.queues import ALONE_MEMORY_BYTES
+from mailqueue.core.queues.registry import ALONE_MEMORY_BYTES
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.process import signals

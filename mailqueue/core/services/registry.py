@@ -5,7 +5,7 @@ of each are made from these rows or compared with them by tests; `mailqueue/wiri
 the listeners among them. `docs/adding/service.md` is the guide to adding one.
 """
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.services.model import InUp, OptionKind, Service, ServiceLogin, ServiceOption
 
 _UPKEEP = ("maintenance", "erasures", "operations", "list-sends")

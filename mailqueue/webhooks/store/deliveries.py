@@ -9,7 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from mailqueue.core.outcome import Outcome
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn

@@ -57,18 +57,13 @@ END $$;
 COMMENT ON FUNCTION mailqueue.truncated_by_hand() IS
     'BEFORE TRUNCATE of tables that cannot be restored from others: raises an error outside of functions.';
 
-DO $$
-DECLARE
-    v_table text;
-BEGIN
-    FOREACH v_table IN ARRAY ARRAY['projects', 'sender_accounts', 'data_keys', 'limits', 'limit_counters', 'lanes',
-        'lane_signals', 'accepted_days',
-        'email_queue', 'email_contents', 'email_recipients', 'email_history', 'send_logs', 'email_events',
-        'suppressions', 'bounce_list',
-        'unsubscribe_list', 'workers', 'send_intents', 'idempotency_keys', 'audit_events', 'audit_seals',
-        'audit_keys', 'pauses']
-    LOOP
-        EXECUTE format('CREATE OR REPLACE TRIGGER %I BEFORE TRUNCATE ON mailqueue.%I FOR EACH STATEMENT EXECUTE '
-                       'FUNCTION mailqueue.truncated_by_hand()', v_table || '_truncated', v_table);
-    END LOOP;
-END $$;
+/*% set guarded = [
+    "projects", "sender_accounts", "data_keys", "limits", "limit_counters", "lanes", "lane_signals", "accepted_days",
+    "email_queue", "email_contents", "email_recipients", "email_history", "send_logs", "email_events", "suppressions",
+    "bounce_list", "unsubscribe_list", "workers", "send_intents", "idempotency_keys", "audit_events", "audit_seals",
+    "audit_keys", "pauses",
+] %*/
+--% for table in guarded
+CREATE OR REPLACE TRIGGER [[table]]_truncated BEFORE TRUNCATE ON mailqueue.[[table]]
+    FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.truncated_by_hand();
+--% endfor

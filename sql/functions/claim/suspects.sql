@@ -30,7 +30,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.suspect_emails(uuid[], bigint[], boolean, text) IS
     'Count a death of the worker on mails whose handling had begun; returns how many claims still held.';
 
--- 3: MAX_CRASHES in mailqueue/core/queues.py; the first death made it a suspect.
+-- 3: MAX_CRASHES in mailqueue/core/queues/registry.py; the first death made it a suspect.
 CREATE OR REPLACE FUNCTION mailqueue.fail_suspects() RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,7 +1,7 @@
 -- Queued mail with a custom SMTP server: the server is stored sealed, and workers send the mail only by it.
 --
 -- Its run_at is in the far future, so that no claim for an account of the project takes it; run_at of the server
--- is when it is due. Rows of inline_servers are a queue of the kernel (mailqueue/core/queues.py): custom-smtp.
+-- is when it is due. Rows of inline_servers are a queue of the kernel (mailqueue/core/queues/registry.py): custom-smtp.
 
 CREATE OR REPLACE FUNCTION mailqueue.sweep_inline_servers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER

@@ -1,5 +1,5 @@
--- The functions of each queue table, made from one template: the rows of QUEUES in mailqueue/core/queues.py, filled in
--- where the marker stands. NAME is the table.
+-- The functions of each queue table, repeated for each row of QUEUES in mailqueue/core/queues/registry.py by
+-- mailqueue/db/repeated.py, to which the lines of --% belong. NAME is the table.
 --
 --   claim_NAME    take due rows for a worker, under a new claim number
 --   settle_NAME   write the outcomes of claimed rows
@@ -40,37 +40,62 @@ AS $$ SELECT least(p_first * power(2, least(greatest(p_attempt, 1), 30) - 1), p_
 COMMENT ON FUNCTION mailqueue.backoff(integer, interval, interval) IS
     'Wait before the next attempt of a row.';
 
-DO $make$
+--% for queue in queues
+--% set table = queue.table
+--% set key = queue.key
+--% if queue.key and not queue.has_circuit
+CREATE OR REPLACE FUNCTION mailqueue.ready_[[table]](p_now timestamptz)
+RETURNS TABLE (key mailqueue.[[table]].[[key]]%TYPE, project_id uuid, room integer, is_probe boolean)
+LANGUAGE sql STABLE
+AS $$
+    WITH RECURSIVE waiting AS (
+        (SELECT q.[[key]] AS key FROM mailqueue.[[table]] AS q WHERE q.status = 'pending' ORDER BY q.[[key]] LIMIT 1)
+        UNION ALL
+        SELECT (SELECT q.[[key]] FROM mailqueue.[[table]] AS q WHERE q.status = 'pending' AND q.[[key]] > x.key
+                 ORDER BY q.[[key]] LIMIT 1)
+          FROM waiting AS x WHERE x.key IS NOT NULL
+    )
+    SELECT x.key, d.project_id, 1000000, false
+      FROM waiting AS x
+     CROSS JOIN LATERAL (SELECT q.project_id FROM mailqueue.[[table]] AS q
+                          WHERE q.[[key]] = x.key AND q.status = 'pending' AND q.run_at <= p_now LIMIT 1) AS d
+$$;
+COMMENT ON FUNCTION mailqueue.ready_[[table]](timestamptz) IS 'Values of [[key]] that have due rows.';
+--% endif
+-- Rows whose worker died before are claimed only by a worker that handles one row at a time.
+CREATE OR REPLACE FUNCTION mailqueue.claim_[[table]](p_worker integer, p_limit integer, p_lease interval,
+    p_alone boolean, p_first integer, p_keys text[], p_rooms integer[]) RETURNS SETOF mailqueue.[[table]]
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_sort = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $$
 DECLARE
-    v_queues constant jsonb := '[[QUEUES]]';
-    s record;
-    v_claim text;
+    v_now timestamptz := clock_timestamp();
+    v_ids uuid[] := '{}';
+    v_claim bigint;
+    v_refused uuid[];
+    v_skip uuid[] := ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see refused.sql
+                            WHERE r.table_name = '[[table]]' AND r.retry_at > v_now LIMIT 10000);
+    k record;
 BEGIN
-    FOR s IN
-        SELECT r.*, format('mailqueue.%I', r.table_name) AS q,
-               'SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off '
-               'SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off '
-               'SET plan_cache_mode = force_generic_plan SET jit = off' AS pinned
-          FROM jsonb_to_recordset(v_queues)
-            AS r (name text, table_name text, done text, key_column text,
-                  has_circuit boolean, columns text[], first_wait interval,
-                  longest_wait interval, on_unknown text, max_crashes integer)
-    LOOP
-        -- Rows whose worker died before are claimed only by a worker that handles one row at a time.
-        v_claim := CASE WHEN s.key_column IS NULL THEN
-            format($f$
-    ELSE
-        v_ids := ARRAY(SELECT q.id FROM %1$s AS q WHERE q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+    IF mailqueue.is_drained(p_worker) THEN
+        RETURN;
+    END IF;
+    IF p_alone THEN
+        v_ids := ARRAY(SELECT q.id FROM mailqueue.[[table]] AS q
+                        WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now
                           AND q.id <> ALL (v_skip)
-                        ORDER BY q.run_at, q.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED);
-            $f$, s.q)
-        ELSE
-            format($f$
+                          --% if queue.has_circuit
+                          AND q.[[key]] = ANY (ARRAY(SELECT r.key FROM mailqueue.ready_[[table]](v_now) AS r))
+                          --% endif
+                        ORDER BY q.run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
     ELSE
+        --% if queue.key
         FOR k IN
             WITH ready AS MATERIALIZED (
                 SELECT r.key, r.project_id, r.is_probe, least(r.room, coalesce(h.room, p_first)) AS room
-                  FROM mailqueue.ready_%2$s(v_now) AS r
+                  FROM mailqueue.ready_[[table]](v_now) AS r
                   LEFT JOIN unnest(p_keys, p_rooms) AS h(key, room) ON h.key = r.key::text
                  WHERE least(r.room, coalesce(h.room, p_first)) > 0
             ), shared AS (
@@ -82,83 +107,39 @@ BEGIN
             SELECT s.key, s.is_probe, least(s.room, greatest(1, p_limit / s.projects / s.siblings)) AS take
               FROM shared AS s ORDER BY s.turn, random() LIMIT p_limit
         LOOP
-            EXIT WHEN cardinality(v_ids) >= p_limit;%4$s
+            EXIT WHEN cardinality(v_ids) >= p_limit;
+            --% if queue.has_circuit
+            CONTINUE WHEN k.is_probe AND NOT mailqueue.begin_probe_[[table]](k.key, p_lease);
+            --% endif
             v_ids := v_ids || ARRAY(
-                SELECT q.id FROM %1$s AS q
-                 WHERE q.%3$I = k.key AND q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
+                SELECT q.id FROM mailqueue.[[table]] AS q
+                 WHERE q.[[key]] = k.key AND q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now
                    AND q.id <> ALL (v_skip)
                  ORDER BY q.run_at, q.id LIMIT least(k.take, p_limit - cardinality(v_ids))
                    FOR NO KEY UPDATE SKIP LOCKED);
         END LOOP;
-            $f$, s.q, s.table_name, s.key_column, CASE WHEN s.has_circuit THEN format($f$
-            CONTINUE WHEN k.is_probe AND NOT mailqueue.begin_probe_%s(k.key, p_lease);$f$, s.table_name) ELSE '' END)
-        END;
-        IF s.key_column IS NOT NULL AND NOT s.has_circuit THEN
-            EXECUTE format($f$
-CREATE OR REPLACE FUNCTION mailqueue.ready_%2$s(p_now timestamptz)
-RETURNS TABLE (key %4$s, project_id uuid, room integer, is_probe boolean)
-LANGUAGE sql STABLE
-AS $body$
-    WITH RECURSIVE waiting AS (
-        (SELECT q.%3$I AS key FROM %1$s AS q WHERE q.status = 'pending' ORDER BY q.%3$I LIMIT 1)
-        UNION ALL
-        SELECT (SELECT q.%3$I FROM %1$s AS q WHERE q.status = 'pending' AND q.%3$I > x.key ORDER BY q.%3$I LIMIT 1)
-          FROM waiting AS x WHERE x.key IS NOT NULL
-    )
-    SELECT x.key, d.project_id, 1000000, false
-      FROM waiting AS x
-     CROSS JOIN LATERAL (SELECT q.project_id FROM %1$s AS q
-                          WHERE q.%3$I = x.key AND q.status = 'pending' AND q.run_at <= p_now LIMIT 1) AS d
-$body$;
-COMMENT ON FUNCTION mailqueue.ready_%2$s(timestamptz) IS 'Values of %3$I that have due rows.';
-            $f$, s.q, s.table_name, s.key_column, (SELECT format_type(a.atttypid, a.atttypmod) FROM pg_attribute AS a
-                                                   WHERE a.attrelid = s.q::regclass AND a.attname = s.key_column));
-        END IF;
-        EXECUTE format($f$
-CREATE OR REPLACE FUNCTION mailqueue.claim_%2$s(p_worker integer, p_limit integer, p_lease interval, p_alone boolean,
-    p_first integer, p_keys text[], p_rooms integer[]) RETURNS SETOF %1$s
-LANGUAGE plpgsql SECURITY DEFINER %3$s
-AS $body$
-DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_ids uuid[] := '{}';
-    v_claim bigint;
-    v_refused uuid[];
-    v_skip uuid[] := ARRAY(SELECT r.row_id FROM mailqueue.refused_rows AS r    -- see refused.sql
-                            WHERE r.table_name = %2$L AND r.retry_at > v_now LIMIT 10000);
-    k record;
-BEGIN
-    IF mailqueue.is_drained(p_worker) THEN
-        RETURN;
-    END IF;
-    IF p_alone THEN
-        v_ids := ARRAY(SELECT q.id FROM %1$s AS q
-                        WHERE q.status = 'pending' AND q.crashes > 0 AND q.run_at <= v_now
-                          AND q.id <> ALL (v_skip)%5$s
-                        ORDER BY q.run_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED);
-%4$s
+        --% else
+        v_ids := ARRAY(SELECT q.id FROM mailqueue.[[table]] AS q
+                        WHERE q.status = 'pending' AND q.crashes = 0 AND q.run_at <= v_now AND q.id <> ALL (v_skip)
+                        ORDER BY q.run_at, q.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED);
+        --% endif
     END IF;
     IF v_ids = '{}' THEN
         RETURN;
     END IF;
     PERFORM mailqueue.check_worker(p_worker);
-    IF current_setting('mailqueue.isolates_claims', true) = %2$L THEN
-        v_refused := mailqueue.refused_rows_of(%2$L, p_worker, v_ids);
+    IF current_setting('mailqueue.isolates_claims', true) = '[[table]]' THEN
+        v_refused := mailqueue.refused_rows_of('[[table]]', p_worker, v_ids);
         v_ids := ARRAY(SELECT i FROM unnest(v_ids) AS i WHERE i <> ALL (v_refused));
     END IF;
     v_claim := nextval('mailqueue.claim_no_seq');
     RETURN QUERY
-    UPDATE %1$s AS q
+    UPDATE mailqueue.[[table]] AS q
        SET status = 'assigned', claim_no = v_claim, worker_id = p_worker, assigned_at = v_now,
            lease_until = v_now + p_lease, attempts = least(q.attempts, 32766) + 1
      WHERE q.id = ANY (v_ids)
     RETURNING q.*;
-END $body$;
-COMMENT ON FUNCTION mailqueue.claim_%2$s(integer, integer, interval, boolean, integer, text[], integer[]) IS
+END $$;
+COMMENT ON FUNCTION mailqueue.claim_[[table]](integer, integer, interval, boolean, integer, text[], integer[]) IS
     'Take due rows for a worker until its lease is over; p_alone: one row whose worker died before.';
-        $f$, s.q, s.table_name, s.pinned, v_claim,
-             CASE WHEN s.has_circuit THEN format(E'\n'
-                 '                          AND q.%I = ANY (ARRAY(SELECT r.key FROM mailqueue.ready_%s(v_now) AS r))',
-                 s.key_column, s.table_name) ELSE '' END);
-    END LOOP;
-END $make$;
+--% endfor

@@ -26,74 +26,64 @@ AS $$ SELECT p_type <> 'message/rfc822' OR p_name IS NOT NULL $$;
 COMMENT ON FUNCTION mailqueue.is_upload(text, text) IS
     'Whether a row of attachments is a file; false for a finished message.';
 
+/*% set counted = [
+    ("email_queue", {"queued_emails": "count(*)"}, None, "email_queue_left"),
+    ("email_contents", {"stored_bytes": "sum(mailqueue.content_bytes(r.subject, r.html_body, r.text_body))"},
+     None, "email_contents_left"),
+    ("attachments", {"stored_bytes": "sum(r.bytes)",
+                     "uploads": "count(*) FILTER (WHERE mailqueue.is_upload(r.content_type, r.file_name))"},
+     "attachments_came", "attachments_left"),
+    ("email_events", {"events": "count(*)"}, "email_events_came", "email_events_left"),
+    ("inbox_state", {"events": "count(*)"}, "inbox_state_came", "inbox_state_left"),
+    ("outbox_message", {"events": "count(*)"}, "outbox_message_came", "outbox_message_left"),
+    ("timed_events", {"events": "count(*)"}, "timed_events_came", "timed_events_left"),
+    ("contacts", {"contacts": "count(*)"}, "contacts_came", "contacts_left"),
+    ("notifications", {"events": "count(*)"}, "notifications_came", "notifications_left"),
+] %*/
+
 -- What the rows of each counted table use. Accepted mail and its contents are counted by lane_signals: these two tables
 -- have a trigger for DELETE alone. Triggers keep their names: a new name takes a lock that readers wait for.
-DO $make$
-DECLARE
-    v_columns constant text[] := '{queued_emails,stored_bytes,uploads,events,contacts}';
-    v_used text[] := '{}';
-    t record;
-BEGIN
-    FOR t IN
-        SELECT c.*, c.name || '_counted' AS function_name
-          FROM (VALUES
-               ('email_queue', '{"queued_emails": "count(*)"}'::jsonb, NULL, 'email_queue_left'),
-               ('email_contents',
-                '{"stored_bytes": "sum(mailqueue.content_bytes(r.subject, r.html_body, r.text_body))"}',
-                NULL, 'email_contents_left'),
-               ('attachments',
-                '{"stored_bytes": "sum(r.bytes)",
-                  "uploads": "count(*) FILTER (WHERE mailqueue.is_upload(r.content_type, r.file_name))"}',
-                'attachments_came', 'attachments_left'),
-               ('email_events', '{"events": "count(*)"}', 'email_events_came', 'email_events_left'),
-               ('inbox_state', '{"events": "count(*)"}', 'inbox_state_came', 'inbox_state_left'),
-               ('outbox_message', '{"events": "count(*)"}', 'outbox_message_came', 'outbox_message_left'),
-               ('timed_events', '{"events": "count(*)"}', 'timed_events_came', 'timed_events_left'),
-               ('contacts', '{"contacts": "count(*)"}', 'contacts_came', 'contacts_left'),
-               ('notifications', '{"events": "count(*)"}', 'notifications_came', 'notifications_left'))
-            AS c(name, sums, trigger_of_insert, trigger_of_delete)
-    LOOP
-        EXECUTE format($f$
-CREATE OR REPLACE FUNCTION mailqueue.%1$I() RETURNS trigger
+--% for table, sums, trigger_of_insert, trigger_of_delete in counted
+CREATE OR REPLACE FUNCTION mailqueue.[[table]]_counted() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
-AS $body$
+AS $$
 DECLARE
     v_sign integer := CASE TG_OP WHEN 'INSERT' THEN 1 ELSE -1 END;
 BEGIN
-    INSERT INTO mailqueue.project_usage_changes (project_id, %3$s)
-    SELECT r.project_id, %4$s FROM changed AS r GROUP BY r.project_id;
+    INSERT INTO mailqueue.project_usage_changes (project_id, [[sums | join(", ")]])
+    SELECT r.project_id, v_sign * [[sums.values() | join(", v_sign * ")]] FROM changed AS r GROUP BY r.project_id;
     RETURN NULL;
-END $body$;
-COMMENT ON FUNCTION mailqueue.%1$I() IS
-    'Trigger of %2$s, once a statement: add what its rows use to the usage of their projects, or subtract it.';
-        $f$, t.function_name, t.name,
-             (SELECT string_agg(o.key, ', ' ORDER BY o.key) FROM jsonb_each_text(t.sums) AS o),
-             (SELECT string_agg('v_sign * ' || o.value, ', ' ORDER BY o.key) FROM jsonb_each_text(t.sums) AS o));
-        IF t.trigger_of_insert IS NOT NULL THEN
-            EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER INSERT ON mailqueue.%I REFERENCING NEW TABLE AS changed '
-                           'FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.%I()',
-                           t.trigger_of_insert, t.name, t.function_name);
-        END IF;
-        EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER DELETE ON mailqueue.%I REFERENCING OLD TABLE AS changed '
-                       'FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.%I()',
-                       t.trigger_of_delete, t.name, t.function_name);
-        v_used := v_used || format('SELECT r.project_id, %s FROM mailqueue.%I AS r GROUP BY r.project_id',
-            (SELECT string_agg(coalesce(t.sums ->> c.name, '0'), ', ' ORDER BY c.n)
-               FROM unnest(v_columns) WITH ORDINALITY AS c(name, n)), t.name);
-    END LOOP;
-    EXECUTE format($f$
+END $$;
+COMMENT ON FUNCTION mailqueue.[[table]]_counted() IS
+    'Trigger of [[table]], once a statement: add what its rows use to the usage of their projects, or subtract it.';
+
+--% if trigger_of_insert
+CREATE OR REPLACE TRIGGER [[trigger_of_insert]] AFTER INSERT ON mailqueue.[[table]] REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.[[table]]_counted();
+--% endif
+CREATE OR REPLACE TRIGGER [[trigger_of_delete]] AFTER DELETE ON mailqueue.[[table]] REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.[[table]]_counted();
+
+--% endfor
 CREATE OR REPLACE FUNCTION mailqueue.usage_by_rows()
 RETURNS TABLE (project_id uuid, queued_emails numeric, stored_bytes numeric, uploads numeric, events numeric,
                contacts numeric)
 LANGUAGE sql STABLE
-AS $body$
-    %s
-$body$;
+AS $$
+    --% for table, sums, _, _ in counted
+    --% if not loop.first
+    UNION ALL
+    --% endif
+    SELECT r.project_id
+           --% for column in ("queued_emails", "stored_bytes", "uploads", "events", "contacts")
+           , [[sums.get(column, 0)]]
+           --% endfor
+      FROM mailqueue.[[table]] AS r GROUP BY r.project_id
+    --% endfor
+$$;
 COMMENT ON FUNCTION mailqueue.usage_by_rows() IS
     'What projects use by the counted tables, each of which is read whole: a row for each table and project.';
-    $f$, array_to_string(v_used, E'\n    UNION ALL\n    '));
-END $make$;
 
 -- These two are inlined into the calling statement.
 CREATE OR REPLACE FUNCTION mailqueue.gathered_usage()

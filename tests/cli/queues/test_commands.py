@@ -6,7 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.cli.support.invoked import Cli

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.core.queues import MAX_CRASHES
+from mailqueue.core.queues.registry import MAX_CRASHES
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import ClaimedEmail, Ending, LogStatus
 from mailqueue.mail.send.begun import QUEUE, BegunEmails

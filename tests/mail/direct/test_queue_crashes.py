@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.core.crashpoints import VARIABLE
-from mailqueue.core.queues import MAX_CRASHES, queue_named
+from mailqueue.core.queues.registry import MAX_CRASHES, queue_named
 from mailqueue.db.pool import connect
 from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.core.queues import MAX_CRASHES
+from mailqueue.core.queues.registry import MAX_CRASHES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process import child

@@ -6,7 +6,8 @@ from uuid import uuid4
 import click
 import pytest
 
-from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.operations.why.commands import commands, parsed, states, steps

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.operations.why.commands import commands, parsed, states, steps, why

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.queue.kernel.kinds import KINDS

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.queue.in_progress import InProgress

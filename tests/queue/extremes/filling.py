@@ -12,7 +12,7 @@ from uuid import UUID
 
 from psycopg import DatabaseError, DataError, IntegrityError, errors
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from mailqueue.privacy import erasing, persons
 from tests import make

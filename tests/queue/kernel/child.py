@@ -18,7 +18,7 @@ from typing import Any
 from mailqueue.cli.main import main
 from mailqueue.cli.worker import forked, queues, send
 from mailqueue.core import crashpoints
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from mailqueue.adapters.inbound.event_types import ID_NAME
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.direct.queued import queue_for

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from uuid import UUID
 
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.fetch import Conn
 from tests import make
 

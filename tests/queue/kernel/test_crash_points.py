@@ -12,7 +12,8 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from mailqueue.core.crashpoints import VARIABLE
-from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make

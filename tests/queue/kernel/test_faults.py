@@ -13,7 +13,7 @@ from psycopg import OperationalError
 from psycopg.errors import InsufficientPrivilege
 
 from mailqueue.core.outcome import Done, Failed, Outcome
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.db.pool import connect

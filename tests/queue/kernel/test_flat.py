@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mailqueue.core.outcome import Done
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue import store

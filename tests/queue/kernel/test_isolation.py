@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.core.queues import MAX_CRASHES, QUEUES, QueueSpec, queue_named
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import MAX_CRASHES, QUEUES, queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process import child, pool

@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process import child

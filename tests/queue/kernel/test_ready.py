@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from mailqueue.core.queues import QUEUES
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process import pool
 from mailqueue.process.child import Children
 from mailqueue.process.groups import queue_children

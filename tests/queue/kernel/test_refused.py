@@ -3,7 +3,8 @@
 import pytest
 from psycopg.errors import OutOfMemory
 
-from mailqueue.core.queues import QUEUES, QueueSpec
+from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.pool import connect
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings

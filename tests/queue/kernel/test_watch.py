@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.process import child
 from mailqueue.process.child import (
     OVERDUE_SECONDS,

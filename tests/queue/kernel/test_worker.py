@@ -11,7 +11,7 @@ import pytest
 
 from mailqueue.core.errors import LeaseLost
 from mailqueue.core.outcome import Outcome
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.process.child import ChildEnding

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from mailqueue.contacts.sends import sending
 from mailqueue.contacts.sends.model import ListSend
-from mailqueue.core.queues import queue_named
+from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.contacts import people

@@ -5,51 +5,17 @@ functions of each are made from its row by `sql/functions/queue`. `email_queue` 
 among them: its claims follow lanes and limits. `docs/adding/queue.md` is the guide to adding one.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from mailqueue.core.outcome import Backoff, OnUnknown
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSpec:
-    """One queue table and how its rows are worked on.
-
-    `name` is what `mailqueue worker` calls it. `done` is the table's word for success. `columns`
-    are those that an outcome may write beside the contract's. `key` is a column: rows with one
-    value of it share slots, and values without a recent success hold at most half of all slots.
-    """
-
-    name: str
-    table: str
-    work: str
-    """What its rows are, for people: "requests of providers"."""
-    done: str
-    handler: str
-    """The function that makes its handler, as MODULE:FUNCTION; imported where the queue runs."""
-    lease: timedelta
-    backoff: Backoff
-    columns: tuple[str, ...] = ()
-    key: str | None = None
-    has_circuit: bool = False
-    """Whether keys may be set aside: `sql/functions/queue/keys.sql` has the functions for it."""
-    batch: int = 100
-    """Rows of one claim."""
-    concurrency: int = 8
-    """Rows handled at the same time in one process."""
-    time_limit: timedelta = timedelta(minutes=5)
-    """Limit of handling one row; the attempt fails after it."""
-    on_unknown: OnUnknown = OnUnknown.RETRY
-    keeps_done: bool = True
-    """Whether rows that succeeded stay in the table; otherwise settling deletes them."""
-    poll: tuple[float, float] = (0.05, 2.0)
-    """Bounds of the poll interval in seconds, which grows while nothing is due."""
-
+from mailqueue.core.queues.model import QueueSpec
 
 ALONE_MEMORY_BYTES = 1 << 30
 """Memory of a process that handles rows whose worker stopped before."""
 MAX_CRASHES = 3
 """Deaths of its worker while a row was handled alone, after which the row fails."""
+
+_INSTANT = "timestamp with time zone"
 
 QUEUES = (
     QueueSpec(
@@ -60,7 +26,7 @@ QUEUES = (
         handler="mailqueue.wiring.inbound:inbound_handler",
         lease=timedelta(minutes=5),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
-        columns=("waiting", "outcome", "confirm_url"),
+        columns={"waiting": "integer[]", "outcome": "jsonb", "confirm_url": "text"},
     ),
     QueueSpec(
         name="erasures",
@@ -83,7 +49,7 @@ QUEUES = (
         handler="mailqueue.wiring.maintenance:maintenance_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
-        columns=("last_run_at", "last_report"),
+        columns={"last_run_at": _INSTANT, "last_report": "text"},
         batch=1,
         concurrency=1,
         time_limit=timedelta(hours=6),
@@ -97,7 +63,7 @@ QUEUES = (
         handler="mailqueue.wiring.webhooks:webhook_handler",
         lease=timedelta(seconds=60),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=24)),
-        columns=("last_code",),
+        columns={"last_code": "smallint"},
         key="webhook_id",
         has_circuit=True,
         batch=500,
@@ -164,7 +130,7 @@ QUEUES = (
         handler="mailqueue.timed_events.handler:timed_event_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
-        columns=("email_id", "delivery_id"),
+        columns={"email_id": "uuid", "delivery_id": "uuid"},
         key="project_id",
         batch=500,
         concurrency=2_000,  # handling a row takes no time; its commit does the work
@@ -178,10 +144,15 @@ QUEUES = (
         handler="mailqueue.schedules.handler:schedule_handler",
         lease=timedelta(seconds=60),
         backoff=Backoff(timedelta(seconds=5), timedelta(hours=1)),
-        columns=(
-            *("next_run_at", "next_local", "plan_after", "zone_release"),
-            *("last_run_at", "last_missed_at", "run_count"),
-        ),
+        columns={
+            "next_run_at": _INSTANT,
+            "next_local": "timestamp without time zone",
+            "plan_after": _INSTANT,
+            "zone_release": "text",
+            "last_run_at": _INSTANT,
+            "last_missed_at": _INSTANT,
+            "run_count": "integer",
+        },
         key="project_id",
         batch=500,
         concurrency=500,
@@ -257,7 +228,7 @@ QUEUES = (
         handler="mailqueue.wiring.watch:scan_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(seconds=30), timedelta(minutes=15)),
-        columns=("refusals",),
+        columns={"refusals": "smallint"},
         key="user_id",
         batch=100,
         concurrency=32,
@@ -272,7 +243,7 @@ QUEUES = (
         handler="mailqueue.wiring.watch:notification_handler",
         lease=timedelta(minutes=1),
         backoff=Backoff(timedelta(seconds=30), timedelta(minutes=8)),
-        columns=("external_message_id", "posting_claim"),
+        columns={"external_message_id": "text", "posting_claim": "bigint"},
         key="notification_channel_id",
         has_circuit=True,
         batch=100,

@@ -1,0 +1,1 @@
+"""The queues of background work: their registry, and what a row of it says."""
