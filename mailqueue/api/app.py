@@ -20,6 +20,7 @@ from mailqueue.api.http.slashes import Slashes
 from mailqueue.api.public.inbound import inbound_routes
 from mailqueue.api.public.installing import slack_routes
 from mailqueue.api.public.routes import people_routes
+from mailqueue.api.public.slack_actions import slack_action_routes
 from mailqueue.api.public.tracking import TrackingRoute
 from mailqueue.api.public.whatsapp import whatsapp_routes
 from mailqueue.api.table import ENDPOINTS, SHAPES
@@ -62,6 +63,7 @@ class Application:
                 (None, health_routes(pool, settings.database)),
                 (Surface.PUBLIC, [*people_routes(runtime), *inbound_routes(runtime)]),
                 (Surface.PUBLIC, [*whatsapp_routes(runtime), *slack_routes(runtime)]),
+                (Surface.PUBLIC, slack_action_routes(runtime)),
             ]
         elif pages:
             self._parts = [(None, health_routes(pool, settings.database))]

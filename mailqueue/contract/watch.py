@@ -75,6 +75,8 @@ class InboxUser(Value):
     """Address of the person, unique in the project."""
     notifications_paused: bool
     """Whether the person is notified of nothing."""
+    paused_until: datetime | None
+    """Time until which that is so by a button in Slack; null: no button was pressed."""
     created_at: datetime
     updated_at: datetime
 
@@ -181,6 +183,18 @@ class FilterRule(Value):
     """Order of evaluation, the lowest first."""
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MutedSender(Value):
+    """A sender whose mail a person is not notified of, whatever the filter rules are."""
+
+    id: UUID
+    user_id: UUID
+    """The person who is not notified."""
+    sender_address: str
+    """Address of the sender, in lower case."""
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
+from uuid import UUID
 
 from mailqueue.core.secret import Secret
 
@@ -17,9 +18,37 @@ class MailLine:
     subject: str
 
 
+class ChannelAction(StrEnum):
+    """What a button below a message does."""
+
+    MUTE_SENDER = "mute_sender"
+    PAUSE_HOUR = "pause_hour"
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonPress:
+    """A button that a person pressed below the notification `reference`.
+
+    `at` is the same where the provider repeats the request. Workspace, person, place and message
+    are ids of the provider; answers for the person go to `reply_url`.
+    """
+
+    action: str
+    reference: UUID
+    workspace: str | None
+    person: str
+    place: str | None
+    message: str | None
+    at: datetime
+    reply_url: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelMessage:
-    """What a notification says; `lines` are the first of the `mails` of a summary."""
+    """What a notification says; `lines` are the first of the `mails` of a summary.
+
+    It has buttons for `actions`, which name the notification `reference`.
+    """
 
     title: str
     sender: str
@@ -29,6 +58,8 @@ class ChannelMessage:
     link: str | None = None
     lines: Sequence[MailLine] = ()
     mails: int = 1
+    actions: Sequence[ChannelAction] = ()
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +131,14 @@ class InstalledApp(Protocol):
 
     async def exchange(self, code: str, redirect_url: str) -> AppInstallation | str:
         """Return the installation that a code stands for, or why there is none; never raises."""
+        ...
+
+
+class ReplyPoster(Protocol):
+    """Answers persons who pressed a button."""
+
+    async def reply(self, url: str, text: str) -> None:
+        """Show a text to the person alone; an answer that fails is logged. Never raises."""
         ...
 
 

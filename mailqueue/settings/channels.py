@@ -14,13 +14,14 @@ from mailqueue.settings.tracking import parse_public_url
 class ChannelSettings:
     """The APIs of providers; None: https://slack.com/api and https://api.twilio.com.
 
-    `slack_client_id` and its secret are those of the app that persons install in Slack.
+    `slack_client_id` and its secrets are those of the app that persons install in Slack.
     """
 
     slack_url: str | None = None
     twilio_url: str | None = None
     slack_client_id: str | None = None
     slack_client_secret: Secret | None = None
+    app_signing_secret: Secret | None = None
 
 
 def _url(value: object) -> object:
@@ -43,10 +44,15 @@ class ChannelVariables(BaseSettings):
     twilio_url: ProviderUrl = None
     slack_client_id: Annotated[ClientId | None, NoDecode] = None
     slack_client_secret: ClientSecret = None
+    slack_signing_secret: ClientSecret = None
 
 
 def channels_of(env: ChannelVariables) -> ChannelSettings:
     """Return the settings of channels, from their variables."""
     return ChannelSettings(
-        env.slack_url, env.twilio_url, env.slack_client_id, env.slack_client_secret
+        env.slack_url,
+        env.twilio_url,
+        env.slack_client_id,
+        env.slack_client_secret,
+        env.slack_signing_secret,
     )

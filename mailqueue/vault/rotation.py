@@ -81,6 +81,12 @@ SEALED_COLUMNS = (
         "list_sealed_channel_tokens",
         "replace_sealed_channel_token",
     ),
+    SealedColumn(
+        "notification_channels",
+        "sealed_signing_secret",
+        "list_sealed_signing_secrets",
+        "replace_sealed_signing_secret",
+    ),
 )
 
 

@@ -9,10 +9,11 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import secrets
-from mailqueue.watch.store import places
+from mailqueue.watch.store import buttons, places
 from mailqueue.webhooks.ids import new_id
 
 _TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]{10,300}")
+_SIGNING_SECRET = re.compile(r"[A-Za-z0-9]{16,200}")
 
 
 async def list_page(
@@ -47,10 +48,13 @@ async def add(
     bot_token: Secret,
     slack_channel_id: str,
     workspace: str | None = None,
+    signing_secret: Secret | None = None,
     master: MasterKey | None,
     by: str,
 ) -> NotificationChannel:
     """Connect a Slack channel of a person.
+
+    With the signing secret of the bot's app, notifications have buttons.
 
     Raises:
         InvalidField: a field is invalid.
@@ -58,6 +62,7 @@ async def add(
         Locked: no access to the project's own key is granted.
     """
     _check_token(bot_token)
+    _check_signing_secret(signing_secret)
     channel_id = new_id()
     async with conn.transaction():
         cell = secrets.token_cell(project_id, channel_id)
@@ -71,6 +76,8 @@ async def add(
             workspace=workspace,
             by=by,
         )
+        if is_new:
+            await _sign(conn, project_id, channel_id, signing_secret, master)
     if not is_new:
         raise Conflict("the inbox user has a Slack channel already: disconnect it first")
     return await get(conn, project_id, channel_id)
@@ -83,6 +90,7 @@ async def reconnect(
     *,
     bot_token: Secret,
     slack_channel_id: str | None = None,
+    signing_secret: Secret | None = None,
     master: MasterKey | None,
     by: str,
 ) -> NotificationChannel:
@@ -95,6 +103,7 @@ async def reconnect(
         Locked: no access to the project's own key is granted.
     """
     _check_token(bot_token)
+    _check_signing_secret(signing_secret)
     async with conn.transaction():
         cell = secrets.token_cell(project_id, channel_id)
         value = await secrets.sealed(conn, cell, bot_token, master=master)
@@ -102,6 +111,7 @@ async def reconnect(
             conn, project_id, channel_id, sealed=value, slack_channel_id=slack_channel_id, by=by
         ):
             raise NotFound("connected channel", channel_id)
+        await _sign(conn, project_id, channel_id, signing_secret, master)
     return await get(conn, project_id, channel_id)
 
 
@@ -115,6 +125,26 @@ async def disconnect(conn: Conn, project_id: UUID, channel_id: UUID, *, by: str)
         raise NotFound("connected channel", channel_id)
 
 
+async def _sign(
+    conn: Conn,
+    project_id: UUID,
+    channel_id: UUID,
+    secret: Secret | None,
+    master: MasterKey | None,
+) -> None:
+    """Keep the signing secret of a channel's app, if one is given."""
+    if secret is None:
+        return
+    cell = secrets.signing_cell(project_id, channel_id)
+    value = await secrets.sealed(conn, cell, secret, master=master)
+    await buttons.set_signing(conn, project_id, channel_id, sealed=value)
+
+
 def _check_token(token: Secret) -> None:
     if _TOKEN.fullmatch(token.reveal()) is None:
         raise InvalidField("bot_token", "must be the token of a Slack bot, which begins with xoxb-")
+
+
+def _check_signing_secret(secret: Secret | None) -> None:
+    if secret is not None and _SIGNING_SECRET.fullmatch(secret.reveal()) is None:
+        raise InvalidField("signing_secret", "must be the signing secret of a Slack app")

@@ -17,6 +17,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.ports.channel import (
+    ChannelAction,
     ChannelAddress,
     ChannelAnswer,
     ChannelMessage,
@@ -54,12 +55,14 @@ CALLBACKS = "/channels/whatsapp"
 class NotificationTools:
     """The adapters that the handler uses: a channel for each type.
 
-    `public_url` is where providers reach the installation; None: they report nothing.
+    `public_url` is where providers reach the installation; None: they report nothing. With
+    `has_signing_secret` it can verify what buttons of its own Slack app send.
     """
 
     channels: Mapping[str, ChannelPoster]
     read_master: Callable[[], MasterKey | None]
     public_url: str | None = None
+    has_signing_secret: bool = False
 
 
 class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
@@ -135,10 +138,16 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
             channel.close()
         await self._link.close()
 
+    def _actions_of(self, row: NotificationRow) -> Sequence[ChannelAction]:
+        is_verified = row.has_signing_secret or (row.is_of_app and self._tools.has_signing_secret)
+        if row.channel_type != "slack" or not is_verified or self._tools.public_url is None:
+            return ()
+        return actions_of(row)
+
     async def _plan(
         self, conn: Conn, row: NotificationRow, lines: Sequence[SummaryLine]
     ) -> PostPlan:
-        message = message_of(row, lines)
+        message = message_of(row, lines, actions=self._actions_of(row))
         if row.sealed_token is None:
             return PostPlan(row, message, None)
         cell = secrets.token_cell(row.project_id, row.channel_id)
@@ -149,6 +158,13 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
         except (ConfigError, Locked, SealBroken) as exc:
             return PostPlan(row, message, None, fault=str(exc))
         return PostPlan(row, message, token)
+
+
+def actions_of(row: NotificationRow) -> Sequence[ChannelAction]:
+    """Return the buttons that a notification has, where presses can be received. Pure."""
+    if row.kind == "mail" and row.sender_address:
+        return (ChannelAction.MUTE_SENDER, ChannelAction.PAUSE_HOUR)
+    return () if row.kind == "notice" else (ChannelAction.PAUSE_HOUR,)
 
 
 def address_of(row: NotificationRow, public_url: str | None) -> ChannelAddress:
@@ -168,7 +184,12 @@ def address_of(row: NotificationRow, public_url: str | None) -> ChannelAddress:
     )
 
 
-def message_of(row: NotificationRow, lines: Sequence[SummaryLine]) -> ChannelMessage:
+def message_of(
+    row: NotificationRow,
+    lines: Sequence[SummaryLine],
+    *,
+    actions: Sequence[ChannelAction] = (),
+) -> ChannelMessage:
     """Return what a notification says. Pure."""
     if row.kind == "summary":
         mails = lines[0].mails if lines else 0
@@ -177,7 +198,15 @@ def message_of(row: NotificationRow, lines: Sequence[SummaryLine]) -> ChannelMes
         ]
         title = f"{mails} new emails in a minute"
         return ChannelMessage(
-            title, "", "", row.email_address, row.email_received_at, lines=named, mails=mails
+            title,
+            "",
+            "",
+            row.email_address,
+            row.email_received_at,
+            lines=named,
+            mails=mails,
+            actions=actions,
+            reference=str(row.id),
         )
     link = None
     if row.webmail_url is not None and row.kind == "mail":
@@ -190,6 +219,8 @@ def message_of(row: NotificationRow, lines: Sequence[SummaryLine]) -> ChannelMes
         row.email_address,
         row.email_received_at,
         link,
+        actions=actions,
+        reference=str(row.id),
     )
 
 

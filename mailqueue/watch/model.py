@@ -116,6 +116,8 @@ class NotificationRow(NamedTuple):
     sender_number: str | None = None
     template_sid: str | None = None
     is_open: bool = False
+    is_of_app: bool = False
+    has_signing_secret: bool = False
 
 
 class SummaryLine(NamedTuple):

@@ -20,6 +20,11 @@ def token_cell(project_id: UUID, channel_id: UUID) -> SealedCell:
     return SealedCell(project_id, "notification_channels", "sealed_token", channel_id)
 
 
+def signing_cell(project_id: UUID, channel_id: UUID) -> SealedCell:
+    """Return the place of the signing secret of a channel's app."""
+    return SealedCell(project_id, "notification_channels", "sealed_signing_secret", channel_id)
+
+
 async def sealed(
     conn: Conn, place: SealedCell, secret: Secret, *, master: MasterKey | None
 ) -> bytes:

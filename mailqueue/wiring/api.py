@@ -22,7 +22,7 @@ from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.sending import inline_transport, transport_for
-from mailqueue.wiring.watch import inbox_consents, inbox_pushes, slack_app
+from mailqueue.wiring.watch import inbox_consents, inbox_pushes, slack_app, slack_replies
 from mailqueue.wiring.webhooks import poster_of
 
 
@@ -51,6 +51,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
         slack_app=slack_app(settings),
+        slack_replies=slack_replies(settings),
         storage=attachment_storage(settings.attachments),
         inbox_consents=inbox_consents(settings),
         inbox_pushes=inbox_pushes(settings),

@@ -3,6 +3,7 @@
 from functools import partial
 
 from mailqueue.adapters.channels.slack.installing import SlackApp
+from mailqueue.adapters.channels.slack.interactions import SlackReplies
 from mailqueue.adapters.channels.slack.posting import API_URL, SlackChannel
 from mailqueue.adapters.channels.twilio import posting
 from mailqueue.adapters.channels.twilio.posting import WhatsAppChannel
@@ -76,6 +77,7 @@ def notification_handler(settings: Settings) -> NotificationHandler:
         {"slack": slack, "whatsapp": whatsapp},
         partial(master_key_of, settings),
         settings.tracking.public_url,
+        settings.channels.app_signing_secret is not None,
     )
     return NotificationHandler(settings.database, tools)
 
@@ -89,3 +91,9 @@ def slack_app(settings: Settings) -> SlackApp | None:
     return SlackApp(
         given.slack_client_id, given.slack_client_secret, poster, given.slack_url or API_URL
     )
+
+
+def slack_replies(settings: Settings) -> SlackReplies:
+    """Return what answers persons who pressed a button in Slack."""
+    poster = HttpPoster(NetworkPolicy(allowed_networks=settings.allowed_hosts), posts_once=True)
+    return SlackReplies(poster, other_origin=settings.channels.slack_url)

@@ -3,7 +3,14 @@
 SELECT mailqueue.describe_columns('inbox_users', ARRAY[
     ['id', 'Id of the person.'],
     ['email', 'Address of the person, in lower case.'],
-    ['notifications_paused', 'Whether the person is notified of nothing; mail of that time is not reported later.']
+    ['notifications_paused', 'Whether the person is notified of nothing; mail of that time is not reported later.'],
+    ['paused_until', 'Time until which that is so by a button; NULL: no button was pressed.']
+]);
+
+SELECT mailqueue.describe_columns('muted_senders', ARRAY[
+    ['id', 'Id of the row.'],
+    ['user_id', 'Id of the person who is not notified, in inbox_users.'],
+    ['sender_address', 'Address of the sender, in lower case and normal form.']
 ]);
 
 SELECT mailqueue.describe_columns('mailboxes', ARRAY[
@@ -53,6 +60,9 @@ SELECT mailqueue.describe_columns('notification_channels', ARRAY[
     ['template_sid', 'Id of the content template for messages outside of the 24 hours; NULL: not of WhatsApp.'],
     ['slack_channel_id', 'Id of the channel or person in Slack.'],
     ['workspace', 'Id of the team in Slack, whose rate its channels share; NULL: not known.'],
+    ['is_of_app', 'Whether the token is of the app of the installation, whose secret signs what buttons send.'],
+    ['sealed_signing_secret',
+     'Secret by which another app signs what buttons send, sealed; NULL: none is known.'],
     ['next_at', 'Earliest time of the next delivery: one a second, or later where the provider asked for a wait.'],
     ['revision', 'Number that grows with each change of the token.'],
     ['last_error', 'Why the channel is in error, or the person opted out.']
@@ -101,6 +111,7 @@ SELECT mailqueue.describe_columns('notifications', ARRAY[
     ['subject', 'Subject of the mail.'],
     ['preview', 'Beginning of the text of the mail, at most 150 characters.'],
     ['external_message_id', 'Id that the provider gave the message; NULL: none yet.'],
+    ['presses', 'Time of the last press of each button below it; NULL: none was pressed.'],
     ['receipts', 'What the provider reported of each message by its id; NULL: nothing.'],
     ['email_received_at', 'Time at which the mail arrived, by its server.'],
     ['posting_claim', 'Number of the claim under which it is being posted; NULL: it is not.'],

@@ -20,7 +20,7 @@ BEGIN
             mailqueue.connect_gmail(uuid, uuid, uuid, text, bytea, text[], text, integer, text),
             mailqueue.wake_gmail_inboxes(text),
             mailqueue.retry_notifications(uuid, uuid[], text)',
-        'SELECT ON mailqueue.inbox_users, mailqueue.filter_rules, mailqueue.email_accounts,
+        'SELECT ON mailqueue.inbox_users, mailqueue.filter_rules, mailqueue.muted_senders, mailqueue.email_accounts,
             mailqueue.notification_log',
         'SELECT (id, project_id, host, port) ON mailqueue.mailboxes',
         'EXECUTE ON FUNCTION mailqueue.add_notification_channel(uuid, uuid, uuid, bytea, text, text, text),
@@ -34,6 +34,9 @@ BEGIN
             mailqueue.find_whatsapp_channels(uuid, text, text, text),
             mailqueue.find_whatsapp_notification(uuid, uuid), mailqueue.record_receipt(uuid, uuid, text, jsonb),
             mailqueue.record_whatsapp_reply(uuid, text, boolean, text)',
+        'EXECUTE ON FUNCTION mailqueue.mute_sender(uuid, uuid, text, text), mailqueue.unmute_sender(uuid, uuid, text),
+            mailqueue.set_slack_signing(uuid, uuid, bytea), mailqueue.find_slack_notification(uuid),
+            mailqueue.press_slack_button(uuid, uuid, jsonb)',
         'EXECUTE ON FUNCTION mailqueue.begin_slack_installation(uuid, uuid, bytea, text),
             mailqueue.take_slack_installation(bytea),
             mailqueue.end_slack_installation(uuid, uuid, uuid, bytea, text, text, text)'

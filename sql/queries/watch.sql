@@ -6,7 +6,8 @@ SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
 
 -- name: list_inbox_users :many
 -- Persons of a project in the order they were added, or the one with the id.
-SELECT u.id, u.email, u.notifications_paused, u.created_at, u.updated_at
+SELECT u.id, u.email, u.notifications_paused,
+       CASE WHEN u.paused_until > clock_timestamp() THEN u.paused_until END AS paused_until, u.created_at, u.updated_at
 FROM mailqueue.inbox_users AS u
 WHERE u.project_id = %(project_id)s
   AND (%(id)s::uuid IS NULL OR u.id = %(id)s)
@@ -185,7 +186,8 @@ SELECT mailqueue.notify_of_lost_inbox(%(id)s, %(claim_no)s, %(reason)s);
 SELECT n.id, n.project_id, n.kind, n.sender_name, n.sender_address, n.subject, n.preview, n.email_received_at,
        n.message_id, n.notification_channel_id AS channel_id, c.channel_type, c.slack_channel_id, c.sealed_token,
        c.revision, m.email_address, m.webmail_url, s.phone_number, c.twilio_sid, c.sender_number, c.template_sid,
-       coalesce(s.window_until > clock_timestamp(), false) AS is_open
+       coalesce(s.window_until > clock_timestamp(), false) AS is_open, c.is_of_app,
+       c.sealed_signing_secret IS NOT NULL AS has_signing_secret
 FROM mailqueue.notifications AS n
 JOIN mailqueue.notification_channels AS c ON c.id = n.notification_channel_id
 LEFT JOIN mailqueue.channel_consents AS s ON s.channel_id = c.id
@@ -247,3 +249,20 @@ UPDATE mailqueue.notification_channels
 SET sealed_token = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND sealed_token = %(old)s;
+
+-- name: list_sealed_signing_secrets :many
+-- Some signing secrets of Slack apps that are sealed with a data key.
+SELECT id::text AS row_id, sealed_signing_secret AS sealed
+FROM mailqueue.notification_channels
+WHERE project_id = %(project_id)s
+  AND substring(sealed_signing_secret FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
+  AND (%(after)s::text IS NULL OR id > %(after)s::uuid)
+ORDER BY id
+LIMIT 100;
+
+-- name: replace_sealed_signing_secret :run
+-- Replace a sealed signing secret, unless it was replaced meanwhile.
+UPDATE mailqueue.notification_channels
+SET sealed_signing_secret = %(sealed)s
+WHERE id = %(row_id)s::uuid
+  AND sealed_signing_secret = %(old)s;

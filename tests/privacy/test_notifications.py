@@ -5,6 +5,7 @@ import pytest
 from mailqueue.maintenance.context import MaintenanceContext
 from mailqueue.privacy import persons
 from mailqueue.privacy.exporting import export_from_all
+from mailqueue.watch import muting
 from tests import make
 from tests.privacy.erasing import erased
 from tests.watch import watching
@@ -25,10 +26,13 @@ async def test_an_erasure_deletes_what_names_the_person_and_stops_rules_about_th
         " WHERE id = %s",
         (owner,),
     )
+    project_id = await make.project_named(desk.conn)
+    await muting.mute(desk.conn, project_id, owner, "Ann@example.com", by="tests")
     await desk.conn.commit()
     await erased(desk, "ann@example.com")
 
     assert await watching.log(desk.conn) == []
+    assert await muting.list_page(desk.conn, project_id, limit=5) == []
     pattern = await make.scalar(desk.conn, "SELECT pattern FROM mailqueue.filter_rules")
     assert "ann@example.com" not in pattern
     assert pattern

@@ -92,7 +92,9 @@ def fault_of(message: dict[str, Any]) -> str | None:
     kinds = {one["type"] for one in blocks}
     if len(blocks) > 50 or any(not 1 <= len(text) <= 3000 for text in sections):
         return "invalid_blocks"
-    if kinds - {"section", "context", "actions"} or any(len(one["url"]) > 3000 for one in buttons):
+    if kinds - {"section", "context", "actions"} or any(
+        len(one.get("url", "")) > 3000 or len(one.get("value", "")) > 2000 for one in buttons
+    ):
         return "invalid_blocks"
     return None
 

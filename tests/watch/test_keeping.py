@@ -58,6 +58,7 @@ async def test_a_tenant_reaches_nothing_of_another(conn: Conn) -> None:
         for relation in (
             "inbox_users",
             "filter_rules",
+            "muted_senders",
             "email_accounts",
             "notification_log",
         ):

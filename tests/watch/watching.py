@@ -82,6 +82,7 @@ async def channel(
     *,
     slack: str = "C0123456789",
     workspace: str | None = None,
+    signing_secret: str | None = None,
     project: str = "default",
 ) -> UUID:
     """Connect a Slack channel; return its id."""
@@ -92,6 +93,7 @@ async def channel(
         bot_token=Secret(TOKEN),
         slack_channel_id=slack,
         workspace=workspace,
+        signing_secret=None if signing_secret is None else Secret(signing_secret),
         master=master(),
         by="tests",
     )
@@ -174,11 +176,16 @@ async def scanning(
 
 
 @asynccontextmanager
-async def delivering(database: DatabaseSettings, port: int) -> AsyncIterator[None]:
+async def delivering(
+    database: DatabaseSettings, port: int, *, has_signing_secret: bool = False
+) -> AsyncIterator[None]:
     """Run a worker of queue `notifications` during the block, with Slack at a port."""
     poster = HttpPoster(LOOPBACK, posts_once=True)
     slack = SlackChannel(poster, api_url=f"http://127.0.0.1:{port}/api")
-    handler = NotificationHandler(database, NotificationTools({"slack": slack}, master))
+    tools = NotificationTools(
+        {"slack": slack}, master, PUBLIC_URL, has_signing_secret=has_signing_secret
+    )
+    handler = NotificationHandler(database, tools)
     async with _running(database, "notifications", lambda: handler):
         yield
 

@@ -26,7 +26,7 @@ from mailqueue.watch.whatsapp import Consent, NewPhone
 
 _TAG = "Inbox watch"
 _FIELDS = {
-    "slack": ("bot_token", "slack_channel_id", "workspace"),
+    "slack": ("bot_token", "slack_channel_id", "workspace", "signing_secret"),
     "whatsapp": (
         "phone_number",
         "twilio_sid",
@@ -72,6 +72,7 @@ async def add_channel(call: RequestContext) -> NotificationChannel:
             bot_token=Secret(_given("bot_token", body.bot_token)),
             slack_channel_id=_given("slack_channel_id", body.slack_channel_id),
             workspace=body.workspace,
+            signing_secret=_secret_of(body),
             master=master,
             by=call.by,
         )
@@ -82,6 +83,10 @@ def _check_fields(body: NewChannel | ReconnectChannel, channel_type: str) -> Non
     for name in _FIELDS["slack" if channel_type == "whatsapp" else "whatsapp"]:
         if getattr(body, name, None) is not None:
             raise InvalidField(name, f"is not a field of a channel of type {channel_type}")
+
+
+def _secret_of(body: NewChannel | ReconnectChannel) -> Secret | None:
+    return None if body.signing_secret is None else Secret(body.signing_secret)
 
 
 def _phone_of(body: NewChannel) -> NewPhone:
@@ -149,6 +154,7 @@ async def reconnect_channel(call: RequestContext) -> NotificationChannel:
             channel_id,
             bot_token=Secret(_given("bot_token", body.bot_token)),
             slack_channel_id=body.slack_channel_id,
+            signing_secret=_secret_of(body),
             master=master,
             by=call.by,
         )

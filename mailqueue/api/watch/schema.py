@@ -134,6 +134,9 @@ class NewChannel(StrictRequestModel):
     """Id of the channel or person in Slack, such as C0123456789."""
     workspace: SlackId | None = None
     """Team id in Slack, such as T0123456789: its channels then share a rate."""
+    signing_secret: TokenText | None = None
+    """Signing secret of the bot's app, with which notifications have buttons. It is stored sealed
+    and never shown."""
     phone_number: PhoneText | None = None
     """Number of the person in WhatsApp, such as +15550000002."""
     twilio_sid: SidText | None = None
@@ -156,6 +159,8 @@ class ReconnectChannel(StrictRequestModel):
     """The new token of the bot in Slack."""
     slack_channel_id: SlackId | None = None
     """Another channel or person in Slack; as before if omitted."""
+    signing_secret: TokenText | None = None
+    """Another signing secret of the bot's app; as before if omitted."""
     auth_token: TokenText | None = None
     """The new token of the account at Twilio."""
     template_sid: SidText | None = None
@@ -167,6 +172,15 @@ class InstallSlack(StrictRequestModel):
 
     user_id: RowId
     """The person who is notified."""
+
+
+class NewMutedSender(StrictRequestModel):
+    """A sender to mute."""
+
+    user_id: RowId
+    """The person who is not notified."""
+    sender_address: AddressText
+    """Address of the sender."""
 
 
 class NewFilterRule(StrictRequestModel):

@@ -52,6 +52,11 @@ _token = click.option(
     metavar="VARIABLE",
     help="Environment variable that holds the token; without it, a terminal is prompted.",
 )
+_signing_secret = click.option(
+    "--signing-secret-env",
+    metavar="VARIABLE",
+    help="Environment variable with the signing secret of the Slack app, for buttons.",
+)
 _ADDED = (
     f"mailqueue watch channel add --user {_USER} --slack C0123456789 --token-env SLACK_BOT_TOKEN"
 )
@@ -92,6 +97,7 @@ def channel() -> None:
     help="When consent was given, such as 2030-05-01T08:00:00Z; now if omitted.",
 )
 @_token
+@_signing_secret
 @project_option
 @json_option
 def add(
@@ -100,6 +106,7 @@ def add(
     slack_channel_id: str | None,
     workspace: str | None,
     token_env: str | None,
+    signing_secret_env: str | None,
     project: str,
     **phone: Any,
 ) -> None:
@@ -108,6 +115,7 @@ def add(
         raise InvalidField("slack", "give either --slack or --whatsapp")
     what = "Bot token" if slack_channel_id is not None else "Token of the account"
     token = secret_of(token_env, what=what, option="token-env")
+    signing_secret = _signing_secret_of(signing_secret_env)
 
     async def added(app: Opened) -> NotificationChannel:
         project_id = await project_of(app, project)
@@ -123,11 +131,18 @@ def add(
             bot_token=token,
             slack_channel_id=slack_channel_id,
             workspace=workspace,
+            signing_secret=signing_secret,
             master=app.master_key(),
             by=operator(),
         )
 
     _print(execute(added))
+
+
+def _signing_secret_of(variable: str | None) -> Secret | None:
+    if variable is None:
+        return None
+    return secret_of(variable, what="Signing secret", option="signing-secret-env")
 
 
 def _phone_of(user_id: UUID, token: Secret, phone: Mapping[str, Any]) -> NewPhone:
@@ -190,6 +205,7 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
 @click.option("--slack", "slack_channel_id", metavar="ID", help="Another channel in Slack.")
 @click.option("--template", "template_sid", metavar="SID", help="Another template at Twilio.")
 @_token
+@_signing_secret
 @project_option
 @json_option
 def reconnect(
@@ -198,10 +214,12 @@ def reconnect(
     slack_channel_id: str | None,
     template_sid: str | None,
     token_env: str | None,
+    signing_secret_env: str | None,
     project: str,
 ) -> None:
     """Replace the token of CHANNEL, as after an error; what waits is delivered."""
     token = secret_of(token_env, what="Token", option="token-env")
+    signing_secret = _signing_secret_of(signing_secret_env)
 
     async def reconnected(app: Opened) -> NotificationChannel:
         project_id, master = await project_of(app, project), app.master_key()
@@ -222,6 +240,7 @@ def reconnect(
             row_id,
             bot_token=token,
             slack_channel_id=slack_channel_id,
+            signing_secret=signing_secret,
             master=master,
             by=operator(),
         )

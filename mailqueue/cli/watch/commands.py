@@ -6,6 +6,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.watch.channels import channel
 from mailqueue.cli.watch.inboxes import inbox
+from mailqueue.cli.watch.muted import muted
 from mailqueue.cli.watch.notifications import notification
 from mailqueue.cli.watch.rules import rule
 from mailqueue.cli.watch.users import user
@@ -23,5 +24,5 @@ def watch() -> None:
     """Notify persons in Slack or WhatsApp of new mail in their inboxes."""
 
 
-for _command in (user, inbox, channel, rule, notification):
+for _command in (user, inbox, channel, rule, muted, notification):
     watch.add_command(_command)

@@ -26,6 +26,7 @@ _COLUMNS = (
     Column("id", "USER"),
     Column("email", "ADDRESS"),
     Column("notifications_paused", "PAUSED"),
+    Column("paused_until", "UNTIL"),
     Column("created_at", "ADDED"),
 )
 _ID = "0197b8f0-0000-7000-8000-0000000000c1"

@@ -49,7 +49,8 @@ BEGIN
         PERFORM mailqueue.refuse('slack_channel_id', 'an id of Slack such as C0123456789');
     END IF;
     UPDATE mailqueue.notification_channels AS c
-       SET sealed_token = p_sealed, slack_channel_id = coalesce(p_slack_channel, c.slack_channel_id),
+       SET sealed_token = p_sealed, is_of_app = false,
+           slack_channel_id = coalesce(p_slack_channel, c.slack_channel_id),
            status = 'active', last_error = NULL, next_at = clock_timestamp(), revision = c.revision + 1,
            updated_at = clock_timestamp()
      WHERE c.id = p_id AND c.project_id = p_project AND c.channel_type = 'slack' AND c.status <> 'disconnected';
@@ -70,7 +71,8 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
     UPDATE mailqueue.notification_channels AS c
-       SET status = 'disconnected', sealed_token = NULL, revision = c.revision + 1, updated_at = clock_timestamp()
+       SET status = 'disconnected', sealed_token = NULL, sealed_signing_secret = NULL, revision = c.revision + 1,
+           updated_at = clock_timestamp()
      WHERE c.id = p_id AND c.project_id = p_project AND c.status <> 'disconnected';
     IF NOT FOUND THEN
         RETURN false;

@@ -34,7 +34,7 @@ AS $$
       JOIN mailqueue.notification_channels AS c ON c.id = x.id
       JOIN mailqueue.inbox_users AS u ON u.id = c.user_id
       LEFT JOIN mailqueue.queue_keys AS k ON k.queue = 'notifications' AND k.key = c.channel_type
-     WHERE c.status = 'active' AND c.next_at <= p_now AND NOT u.notifications_paused
+     WHERE c.status = 'active' AND c.next_at <= p_now AND NOT mailqueue.is_paused(u)
        AND mailqueue.is_key_ready(k, p_now)
        -- OFFSET 0: one index step for each, not a join with all due rows.
        AND EXISTS (SELECT FROM mailqueue.notifications AS n
@@ -106,7 +106,7 @@ AS $$
 DECLARE
     n record;
 BEGIN
-    SELECT o.posting_claim, c.status AS channel, u.notifications_paused,
+    SELECT o.posting_claim, c.status AS channel, mailqueue.is_paused(u) AS is_paused,
            c.channel_type <> 'whatsapp' OR EXISTS (SELECT FROM mailqueue.channel_consents AS s
                                                     WHERE s.channel_id = c.id AND s.withdrawn_at IS NULL) AS is_wanted
       INTO n
@@ -124,7 +124,7 @@ BEGIN
         RETURN 'disconnected';
     ELSIF n.channel = 'opted_out' OR NOT n.is_wanted THEN
         RETURN 'opted_out';
-    ELSIF n.channel <> 'active' OR n.notifications_paused THEN
+    ELSIF n.channel <> 'active' OR n.is_paused THEN
         RETURN 'waits';
     END IF;
     UPDATE mailqueue.notifications AS o SET posting_claim = p_claim WHERE o.id = p_id;
@@ -212,6 +212,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT CASE WHEN u.notifications_paused THEN 'all notifications of its inbox user are paused'
+                WHEN mailqueue.is_paused(u)
+                     THEN format('all notifications of its inbox user are paused until %s',
+                                 mailqueue.shown(u.paused_until))
                 WHEN c.status = 'error'
                      THEN 'its channel is in error and has to be reconnected' || coalesce(': ' || c.last_error, '')
                 WHEN mailqueue.key_wait('notifications', c.channel_type, c.channel_type) IS NOT NULL

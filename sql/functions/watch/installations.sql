@@ -58,14 +58,17 @@ BEGIN
      WHERE c.id = p_id AND c.user_id = p_user AND c.project_id = p_project AND c.channel_type = 'slack'
        FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-        RETURN mailqueue.add_notification_channel(p_project, p_id, p_user, p_sealed, p_person, p_workspace, p_by);
+        IF NOT mailqueue.add_notification_channel(p_project, p_id, p_user, p_sealed, p_person, p_workspace, p_by) THEN
+            RETURN false;
+        END IF;
     ELSIF NOT mailqueue.reconnect_channel(p_project, p_id, p_sealed,
                                           -- Channels of another workspace have other ids.
                                           CASE WHEN v_old.workspace IS DISTINCT FROM p_workspace THEN p_person END,
                                           p_by) THEN
         RETURN false;
     END IF;
-    UPDATE mailqueue.notification_channels AS c SET workspace = p_workspace WHERE c.id = p_id;
+    UPDATE mailqueue.notification_channels AS c
+       SET workspace = p_workspace, is_of_app = true, sealed_signing_secret = NULL WHERE c.id = p_id;
     INSERT INTO mailqueue.workspace_rates (project_id, workspace) VALUES (p_project, p_workspace)
     ON CONFLICT DO NOTHING;
     RETURN true;

@@ -21,7 +21,7 @@ BEGIN
         RETURN 0;
     END IF;
     -- Scans of one person's inboxes take turns here.
-    SELECT u.notifications_paused INTO v_is_paused FROM mailqueue.inbox_users AS u
+    SELECT mailqueue.is_paused(u) INTO v_is_paused FROM mailqueue.inbox_users AS u
      WHERE u.id = v_mailbox.user_id FOR NO KEY UPDATE;
     IF v_is_paused THEN
         RETURN 0;
@@ -30,6 +30,9 @@ BEGIN
         SELECT DISTINCT ON (g.key) g.key, g.mail
           FROM (SELECT (o.mail ->> 'key')::uuid AS key, o.mail, o.n
                   FROM jsonb_array_elements(p_mails) WITH ORDINALITY AS o(mail, n)) AS g
+         WHERE NOT EXISTS (SELECT FROM mailqueue.muted_senders AS s
+                            WHERE s.user_id = v_mailbox.user_id
+                              AND s.sender_address = mailqueue.muted_form(g.mail ->> 'sender_address'))
          ORDER BY g.key, g.n
     ), noted AS (
         INSERT INTO mailqueue.seen_messages AS s (user_id, message_key, project_id, seen_at)

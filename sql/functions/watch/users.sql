@@ -26,6 +26,13 @@ END $$;
 COMMENT ON FUNCTION mailqueue.add_inbox_user(uuid, text, text) IS
     'Add a person whose inboxes are watched, and return the id; NULL if the project has one with this address.';
 
+CREATE OR REPLACE FUNCTION mailqueue.is_paused(u mailqueue.inbox_users) RETURNS boolean
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT u.notifications_paused OR coalesce(u.paused_until > clock_timestamp(), false) $$;
+COMMENT ON FUNCTION mailqueue.is_paused(mailqueue.inbox_users) IS
+    'Whether a person is notified of nothing now, without an end or for an hour.';
+
 -- While notifications are paused, inboxes are scanned on, so that nothing of that time is reported later.
 CREATE OR REPLACE FUNCTION mailqueue.pause_inbox_user(p_project uuid, p_user uuid, p_is_paused boolean, p_by text)
 RETURNS boolean
@@ -33,16 +40,18 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_old boolean;
+    v_old mailqueue.inbox_users;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    SELECT u.notifications_paused INTO v_old FROM mailqueue.inbox_users AS u
+    SELECT * INTO v_old FROM mailqueue.inbox_users AS u
      WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RETURN false;
-    ELSIF v_old <> p_is_paused THEN
-        UPDATE mailqueue.inbox_users AS u SET notifications_paused = p_is_paused, updated_at = clock_timestamp()
+    ELSIF v_old.notifications_paused <> p_is_paused OR NOT p_is_paused AND mailqueue.is_paused(v_old) THEN
+        UPDATE mailqueue.inbox_users AS u
+           SET notifications_paused = p_is_paused, updated_at = clock_timestamp(),
+               paused_until = CASE WHEN p_is_paused THEN u.paused_until END
          WHERE u.id = p_user;
         PERFORM mailqueue.record_operation(p_project, CASE WHEN p_is_paused THEN 'inbox_user.paused'
                                                            ELSE 'inbox_user.resumed' END, p_user::text, '{}', p_by);
@@ -50,7 +59,8 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.pause_inbox_user(uuid, uuid, boolean, text) IS
-    'Pause or resume all notifications of a person; false if the project has none with that id.';
+    'Pause or resume all notifications of a person, also before the end of an hour; false if the project has none with '
+    'that id.';
 
 CREATE OR REPLACE FUNCTION mailqueue.remove_inbox_user(p_project uuid, p_user uuid, p_by text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER

@@ -179,11 +179,13 @@ async def watched(made: Any) -> dict[str, str]:
     }
     slack = {"user_id": owner, "bot_token": f"xoxb-{MARK}-example", "slack_channel_id": "C01"}
     rule = {"user_id": owner, "rule_type": "subject", "pattern": MARK}
+    muted = {"user_id": owner, "sender_address": ADDRESS}
     return {
         "inbox_user_id": owner,
         "inbox_id": (await made("/v1/inboxes", inbox))["id"],
         "channel_id": (await made("/v1/channels", slack))["id"],
         "filter_rule_id": (await made("/v1/filter-rules", rule))["id"],
+        "muted_sender_id": (await made("/v1/muted-senders", muted))["id"],
         "notification_id": str(uuid4()),
     }
 

@@ -24,6 +24,7 @@ async def api(database: DatabaseSettings) -> AsyncIterator[Calling]:
 
 USERS, INBOXES, CHANNELS = "/v1/inbox-users", "/v1/inboxes", "/v1/channels"
 RULES, NOTIFICATIONS = "/v1/filter-rules", "/v1/notifications"
+MUTED = "/v1/muted-senders"
 SECRET = "correct horse"
 
 
@@ -57,6 +58,22 @@ async def test_a_user_is_added_paused_listed_and_removed_with_everything(api: Ca
     assert (await api.get(one)).status_code == 404
     assert (await api.get(INBOXES)).json()["data"] == []
     assert (await api.get(RULES)).json()["data"] == []
+
+
+async def test_a_sender_is_muted_listed_and_unmuted(api: Calling) -> None:
+    owner = await user(api)
+    body = {"user_id": owner, "sender_address": "Shop@Example.com"}
+    added = await api.post(MUTED, body)
+    assert added.status_code == 201, added.text
+    assert added.json()["sender_address"] == "shop@example.com"
+    assert (await api.post(MUTED, body)).status_code == 409
+    assert "sender_address" in (await api.post(MUTED, body | {"sender_address": "shop"})).text
+    assert (await api.post(MUTED, body | {"user_id": added.json()["id"]})).status_code == 422
+    one = f"{MUTED}/{added.json()['id']}"
+    assert (await api.get(one)).json() == added.json()
+    assert (await api.get(f"{MUTED}?user_id={owner}")).json()["data"] == [added.json()]
+    assert (await api.delete(one)).status_code == 204
+    assert (await api.delete(one)).status_code == 404
 
 
 async def test_an_inbox_is_watched_paused_resumed_reconnected_and_removed(api: Calling) -> None:

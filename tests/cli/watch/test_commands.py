@@ -55,6 +55,24 @@ def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> N
     assert cli.json("watch", "user", "list")["data"] == []
 
 
+def test_senders_are_muted_listed_and_unmuted_by_commands(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    cli.environment |= {"MAILQUEUE_MASTER_KEY": MASTER, "BOT": "xoxb-0000000000-example"}
+    cli.environment |= {"SIGNING": "0123456789abcdef0123456789abcdef", "SHORT": "abc"}
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+    adding = ("watch", "channel", "add", "--user", user, "--slack", "C01", "--token-env", "BOT")
+    assert "signing_secret: must be" in cli(*adding, "--signing-secret-env", "SHORT").stderr
+    added = cli(*adding, "--signing-secret-env", "SIGNING")
+    assert added.exit_code == 0, added.stderr
+    muting = ("watch", "muted", "add", "Shop@Example.com", "--user", user)
+    muted = cli.json(*muting)
+    assert muted["sender_address"] == "shop@example.com"
+    assert "muted" in cli(*muting).stderr
+    assert cli.json("watch", "muted", "list", "--user", user)["data"] == [muted]
+    assert cli("watch", "muted", "remove", muted["id"]).exit_code == 0
+    assert cli.json("watch", "muted", "list")["data"] == []
+
+
 def test_a_phone_is_connected_with_consent_by_a_command(on_fresh_db: Cli) -> None:
     cli = on_fresh_db
     cli.environment |= {"MAILQUEUE_MASTER_KEY": MASTER, "TWILIO_AUTH_TOKEN": AUTH_TOKEN}

@@ -140,11 +140,13 @@ def _watched(made: Callable[..., Any]) -> dict[str, str]:
     inbox = {"email_address": ANN, "host": "imap.example.com", "password": "x"}
     slack = {"bot_token": "xoxb-1234567890-example", "slack_channel_id": "C01"}
     rule = {"rule_type": "subject", "pattern": "invoice"}
+    muted = {"user_id": owner, "sender_address": "shop@example.com"}
     return {
         "inbox_user_id": owner,
         "inbox_id": made("/v1/inboxes", {"user_id": owner, **inbox})["id"],
         "channel_id": made("/v1/channels", {"user_id": owner, **slack})["id"],
         "filter_rule_id": made("/v1/filter-rules", {"user_id": owner, **rule})["id"],
+        "muted_sender_id": made("/v1/muted-senders", muted)["id"],
     }
 
 

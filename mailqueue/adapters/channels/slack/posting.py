@@ -7,7 +7,13 @@ import orjson
 
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
-from mailqueue.ports.channel import ChannelAddress, ChannelAnswer, ChannelMessage, PostResult
+from mailqueue.ports.channel import (
+    ChannelAction,
+    ChannelAddress,
+    ChannelAnswer,
+    ChannelMessage,
+    PostResult,
+)
 from mailqueue.ports.webhook import Posted, Poster
 
 API_URL = "https://slack.com/api"
@@ -15,6 +21,10 @@ MAX_TITLE_CHARACTERS = 200
 MAX_TEXT_CHARACTERS = 3000
 DEFAULT_WAIT = timedelta(seconds=30)
 """Wait after a rate limit without Retry-After."""
+LABELS = {
+    ChannelAction.MUTE_SENDER: "Mute sender",
+    ChannelAction.PAUSE_HOUR: "Pause for an hour",
+}
 # What the owner of the channel has to mend: the token, the app's rights, or the channel.
 CHANNEL_ERRORS = frozenset(
     {"token_revoked", "token_expired", "account_inactive", "invalid_auth", "not_authed"}
@@ -85,17 +95,26 @@ def content_of(message: ChannelMessage) -> dict[str, Any]:
             "elements": [{"type": "mrkdwn", "text": f"{_escaped(message.inbox)} · {arrived}"}],
         },
     ]
-    if message.link is not None:
-        button = {
-            "type": "button",
-            "text": {"type": "plain_text", "text": "Open"},
-            "url": message.link,
-            "action_id": "open",
-        }
-        blocks.append({"type": "actions", "elements": [button]})
+    buttons = _buttons_of(message)
+    if buttons:
+        blocks.append({"type": "actions", "elements": buttons})
     words = f"{message.sender}: {message.title}" if message.sender else message.title
     text = _escaped(words[: 2 * MAX_TITLE_CHARACTERS])
     return {"text": text, "blocks": blocks, "unfurl_links": False, "unfurl_media": False}
+
+
+def _buttons_of(message: ChannelMessage) -> list[dict[str, Any]]:
+    buttons = [_button(LABELS[action], action) for action in message.actions]
+    if message.link is not None:
+        buttons.insert(0, _button("Open", "open") | {"url": message.link})
+    if message.actions:  # Slack sends a request for each of them, the link included
+        buttons = [one | {"value": message.reference} for one in buttons]
+    return buttons
+
+
+def _button(label: str, action: str) -> dict[str, Any]:
+    text = {"type": "plain_text", "text": label}
+    return {"type": "button", "text": text, "action_id": action}
 
 
 def answer_of(posted: Posted) -> ChannelAnswer:

@@ -17,6 +17,7 @@ UUIDS = frozenset(
         "inbox_id",
         "channel_id",
         "filter_rule_id",
+        "muted_sender_id",
         "notification_id",
     )
 )
@@ -56,5 +57,6 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "inbox_id": "Id of the watched inbox, from the list of inboxes.",
     "channel_id": "Id of the channel, from the list of channels.",
     "filter_rule_id": "Id of the filter rule, from the list of filter rules.",
+    "muted_sender_id": "Id of the muted sender, from the list of muted senders.",
     "notification_id": "Id of the notification, from the list of notifications.",
 }
