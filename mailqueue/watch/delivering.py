@@ -13,6 +13,7 @@ from urllib.parse import quote
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry, Unknown, Values
+from mailqueue.core.queues import QueueSpec
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
@@ -25,7 +26,7 @@ from mailqueue.ports.channel import (
     MailLine,
     PostResult,
 )
-from mailqueue.queue.handler import Handler
+from mailqueue.queue.handler import Handler, Settled
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import secrets
@@ -118,6 +119,19 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
         answer = await channel.post(plan.token or Secret(""), address, plan.message)
         reach("notifications.posted")
         return _posted(row, plan, answer)
+
+    async def settle(
+        self,
+        conn: Conn,
+        spec: QueueSpec,
+        outcomes: Sequence[tuple[ClaimedNotification, Outcome]],
+        works: Sequence[tuple[ClaimedNotification, PostedNotification]],
+    ) -> Settled[ClaimedNotification]:
+        """Write outcomes and works, with the channels locked before their notifications."""
+        rows = [row for row, _ in outcomes] + [row for row, _ in works]
+        async with conn.transaction():
+            await store.lock_channels(conn, {row.notification_channel_id for row in rows})
+            return await super().settle(conn, spec, outcomes, works)
 
     async def commit(
         self, conn: Conn, done: Sequence[tuple[ClaimedNotification, PostedNotification]]

@@ -4,6 +4,7 @@ A state is used once, within ten minutes, for the person and the address that it
 its hash is stored.
 """
 
+import asyncio
 import hashlib
 import secrets as randomness
 from collections.abc import Sequence
@@ -27,6 +28,10 @@ WEBMAIL_URL = "https://mail.google.com/mail/#search/rfc822msgid%3A{message_id}"
 PUSH_PATH = "/push/gmail"
 """Path of the public URL that Pub/Sub pushes to."""
 MAX_STATE_CHARACTERS = 200
+MAX_REVOCATIONS = 10
+"""Consents of one removal that are revoked at once."""
+REVOKING_SECONDS = 20.0
+"""Limit of the revocations of one removal."""
 _HOST, _PORT = "gmail.googleapis.com", 443
 _log = get_logger(__name__)
 
@@ -121,7 +126,7 @@ async def tokens_of(
     """Return the refresh tokens of an inbox or of all inboxes of a person, to revoke them.
 
     Those of addresses that are watched for others, too, are left out, and those that cannot be
-    opened.
+    opened. To be called in the transaction that removes them, which two removals take in turns.
     """
     found: list[Secret] = []
     for row in await store.list_tokens(conn, project_id, inbox_id=inbox_id, user_id=user_id):
@@ -135,14 +140,42 @@ async def tokens_of(
     return found
 
 
-async def revoke(consents: InboxConsents | None, tokens: Sequence[Secret]) -> None:
-    """End consents at Google; what fails is logged, as the tokens are deleted in any case."""
-    if consents is None:
-        return
-    for token in tokens:
-        why = await consents.revoke(token)
-        if why is not None:
-            _log.warning("inbox.not_revoked", reason=why)
+async def revoke(consents: InboxConsents | None, tokens: Sequence[Secret]) -> bool:
+    """End consents at Google together, within REVOKING_SECONDS; return whether all have ended.
+
+    What fails is logged, as the tokens are deleted in any case. No transaction may be open.
+    """
+    if consents is None or not tokens:
+        return not tokens
+    turns = asyncio.Semaphore(MAX_REVOCATIONS)
+
+    async def revoked(token: Secret) -> str | None:
+        async with turns:
+            return await consents.revoke(token)
+
+    asked = [asyncio.create_task(revoked(one)) for one in tokens]
+    done, late = await asyncio.wait(asked, timeout=REVOKING_SECONDS)
+    for task in late:
+        task.cancel()
+    found = [task.result() for task in done] + ["Google was too slow"] * len(late)
+    reasons = [why for why in found if why is not None]
+    for why in reasons:
+        _log.warning("inbox.not_revoked", reason=why)
+    return not reasons
+
+
+async def unused(conn: Conn, consented: ConsentedInbox) -> Sequence[Secret]:
+    """Return the token of a consent that connected nothing, to revoke it.
+
+    None where the address is watched, whose consent Google would end as well.
+    """
+    is_watched = await store.is_watched(conn, consented.address)
+    return () if is_watched else (consented.refresh_token,)
+
+
+async def note(conn: Conn, project_id: UUID, subject: UUID, *, result: str, by: str) -> None:
+    """Write to the audit log what became of a consent: refused, revoked or not_revoked."""
+    await store.note_consent(conn, project_id, subject, result=result, by=by)
 
 
 async def wake(conn: Conn, address: str) -> None:

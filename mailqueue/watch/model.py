@@ -32,6 +32,7 @@ class MailboxRow(NamedTuple):
     last_scanned_at: datetime | None
     push_asked_at: datetime | None
     created_at: datetime
+    caught_up_at: datetime | None
     now: datetime
 
 
@@ -63,6 +64,8 @@ class Scanned:
     scan: MailboxScan
     mails: Sequence[Mapping[str, Any]]
     wait: timedelta
+    caught_up: datetime | None
+    """When it began, if it read all that was there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ REFUSED_WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480))
 MAX_SILENCE = timedelta(days=1)
 """Time without a scan after which an inbox whose server does not answer is scanned no more."""
 CLOCK_SLACK = timedelta(minutes=2)
-"""Mail that is older than the last scan by more than this was moved, and did not arrive."""
+"""Mail that is older than the last scan that read all by more than this was moved, and did not
+arrive."""
 SECRET_WAIT = timedelta(minutes=5)
 """Wait while a password cannot be opened here."""
 NOW = timedelta(0)
@@ -79,13 +80,14 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         reader = self._tools.readers.get(box.provider)
         if reader is None:
             return Defer(f"this worker has no settings of {box.provider}", SECRET_WAIT)
-        since = None if box.last_scanned_at is None else box.last_scanned_at - CLOCK_SLACK
+        since = None if box.caught_up_at is None else box.caught_up_at - CLOCK_SLACK
         found = await reader.scan(plan.access, cursors_of(box.cursor), since=since)
         reach("inboxes.scanned")
         if isinstance(found, ScanFault):
             return _after_fault(box, found)
         wait = NOW if found.has_more else timedelta(seconds=box.scan_seconds)
-        return Scanned(found, _reported(plan, found), wait)
+        caught_up = None if found.has_more else box.now
+        return Scanned(found, _reported(plan, found), wait, caught_up)
 
     async def commit(
         self, conn: Conn, done: Sequence[tuple[ClaimedMailbox, Scanned | GivenUp]]
@@ -98,7 +100,12 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
                 outcomes[row.id] = Failed(work.reason)
                 continue
             await store.record_scan(
-                conn, row.id, row.claim_no, cursors=work.scan.cursors, mails=work.mails
+                conn,
+                row.id,
+                row.claim_no,
+                cursors=work.scan.cursors,
+                mails=work.mails,
+                caught_up=work.caught_up,
             )
             if work.scan.push_asked_at is not None:
                 await store.note_push(conn, row.id, row.claim_no, at=work.scan.push_asked_at)

@@ -33,6 +33,8 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
     ['refusals', 'Logins in a row that the server refused; the fourth ends with an error.'],
     ['push_asked_at', 'Time at which Gmail was last asked to push what changes; NULL: not yet.'],
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
+    ['caught_up_at',
+     'Time at which the last scan began that read all that was there; NULL: none since this is known.'],
     ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
 ]);
 

@@ -33,6 +33,8 @@ BEGIN
             mailqueue.reconnect_whatsapp_channel(uuid, uuid, bytea, text, text),
             mailqueue.find_whatsapp_channels(uuid, text, text, text),
             mailqueue.find_whatsapp_notification(uuid, uuid), mailqueue.record_receipt(uuid, uuid, text, jsonb),
+            mailqueue.settle_receipts(uuid, uuid), mailqueue.is_gmail_watched(text),
+            mailqueue.note_inbox_consent(uuid, text, text, text),
             mailqueue.record_whatsapp_reply(uuid, text, boolean, text)',
         'EXECUTE ON FUNCTION mailqueue.mute_sender(uuid, uuid, text, text), mailqueue.unmute_sender(uuid, uuid, text),
             mailqueue.set_slack_signing(uuid, uuid, bytea), mailqueue.find_slack_notification(uuid),

@@ -54,6 +54,7 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.read_export_page(uuid, bigint, integer, bigint),
             mailqueue.write_export_part(uuid, jsonb, integer, bigint, bytea), mailqueue.end_export(uuid, text, text)',
         'EXECUTE ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb),
+            mailqueue.record_scan(uuid, bigint, jsonb, jsonb, timestamptz), mailqueue.lock_channels(uuid[]),
             mailqueue.note_inbox_push(uuid, bigint, timestamptz),
             mailqueue.notify_of_lost_inbox(uuid, bigint, text), mailqueue.begin_notification(uuid, bigint),
             mailqueue.note_channel_answers(uuid[], integer[], text[], interval[], boolean[]),

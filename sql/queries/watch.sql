@@ -104,6 +104,14 @@ SELECT mailqueue.connect_gmail(%(project_id)s, %(id)s, %(user_id)s, %(email_addr
 SELECT t.id, t.host, t.port, t.sealed
 FROM mailqueue.list_gmail_tokens(%(project_id)s, %(user_id)s, %(inbox_id)s) AS t;
 
+-- name: is_gmail_watched :value
+-- Whether an inbox at Gmail is watched for some person of some project.
+SELECT mailqueue.is_gmail_watched(%(address)s);
+
+-- name: note_inbox_consent :run
+-- Write to the audit log what became of a consent.
+SELECT mailqueue.note_inbox_consent(%(project_id)s, %(subject)s, %(result)s, %(by)s);
+
 -- name: list_notification_channels :many
 -- Channels of a project in the order they were added, of one person or with the id.
 SELECT c.id, c.user_id, c.channel_type, c.status, c.slack_channel_id, c.workspace, s.phone_number, c.twilio_sid,
@@ -153,6 +161,7 @@ SELECT mailqueue.retry_notifications(%(project_id)s, %(ids)s::uuid[], %(by)s);
 -- Where claimed inboxes are, and their sealed passwords.
 SELECT m.id, m.project_id, m.user_id, m.provider, m.host, m.port, m.tls, m.username, m.sealed_password, m.folders,
        m.cursor, m.scan_seconds, m.refusals, m.last_scanned_at, m.push_asked_at, m.created_at,
+       coalesce(m.caught_up_at, m.last_scanned_at) AS caught_up_at,
        clock_timestamp() AS now
 FROM mailqueue.mailboxes AS m
 WHERE m.id = ANY (%(ids)s::uuid[]);
@@ -167,7 +176,7 @@ ORDER BY r.priority, r.id;
 
 -- name: record_scan :value
 -- Write how far an inbox was scanned, and notify of its new mail; how many messages were not known.
-SELECT mailqueue.record_scan(%(id)s, %(claim_no)s, %(cursor)s, %(mails)s);
+SELECT mailqueue.record_scan(%(id)s, %(claim_no)s, %(cursor)s, %(mails)s, %(caught_up)s);
 
 -- name: note_inbox_push :run
 -- Write when Gmail was asked to push what changes in a claimed inbox.
@@ -210,6 +219,10 @@ CROSS JOIN LATERAL (
 -- name: begin_notification :value
 -- Mark a claimed notification before it is posted.
 SELECT mailqueue.begin_notification(%(id)s, %(claim_no)s);
+
+-- name: lock_channels :run
+-- Lock channels before rows of their notifications.
+SELECT mailqueue.lock_channels(%(ids)s::uuid[]);
 
 -- name: note_channel_answers :run
 -- Write what answers mean for channels and providers.

@@ -12,10 +12,12 @@ from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.rendering import page
 from mailqueue.api.public.wording import PageTexts, words_for
 from mailqueue.core.errors import MailqueueError, NotFound, Unauthorized
+from mailqueue.ports.mailbox import ConsentedInbox
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch import gmail
 from mailqueue.watch.gmail import CALLBACK_PATH, callback_of
+from mailqueue.watch.model import PendingConsent
 
 RESULT_PATH = CALLBACK_PATH + "/{result}"
 MAX_CODE_CHARACTERS = 2000
@@ -65,8 +67,21 @@ class ConsentPages:
         if "error" in request.query_params or not 0 < len(code) <= MAX_CODE_CHARACTERS:
             raise Unauthorized("the owner of the inbox did not consent")
         consented = await consents.redeem(code, state, back=callback_of(origin))
-        async with self._runtime.transaction(pending.project_id, by=_BY) as conn:
-            await gmail.connect(conn, pending, consented, master=master_key_of(settings), by=_BY)
+        try:
+            async with self._runtime.transaction(pending.project_id, by=_BY) as conn:
+                await gmail.connect(
+                    conn, pending, consented, master=master_key_of(settings), by=_BY
+                )
+        except MailqueueError:
+            await self._give_back(pending, consented)
+            raise
+
+    async def _give_back(self, pending: PendingConsent, consented: ConsentedInbox) -> None:
+        """Revoke a consent that connected nothing, and write that to the audit log."""
+        async with self._runtime.borrow() as conn:
+            tokens = await gmail.unused(conn, consented)
+            await gmail.note(conn, pending.project_id, pending.user_id, result="refused", by=_BY)
+        await gmail.revoke(self._runtime.services.inbox_consents, tokens)
 
 
 def _words(request: Request) -> PageTexts:

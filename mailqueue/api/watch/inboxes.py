@@ -7,7 +7,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.pagination import page_of
-from mailqueue.api.watch.consents import revoke_consents
+from mailqueue.api.watch.consents import remove_with_consents
 from mailqueue.api.watch.people import SOMEBODY
 from mailqueue.api.watch.schema import (
     NewInboxBody,
@@ -19,6 +19,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.watch import Inbox, InboxConsent
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
+from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch import gmail, inboxes
@@ -138,10 +139,13 @@ async def reconnect_inbox(call: RequestContext) -> Inbox:
 
 
 async def remove_inbox(call: RequestContext) -> None:
-    """Stop watching an inbox; the consent to one at Gmail is revoked first."""
-    await revoke_consents(call, inbox_id=call.id("inbox_id"))
-    async with call.connection() as conn:
-        await inboxes.remove(conn, call.caller.project_id, call.id("inbox_id"), by=call.by)
+    """Stop watching an inbox; the consent to one at Gmail is revoked afterwards."""
+    inbox_id = call.id("inbox_id")
+
+    async def remove(conn: Conn) -> None:
+        await inboxes.remove(conn, call.caller.project_id, inbox_id, by=call.by)
+
+    await remove_with_consents(call, remove, inbox_id=inbox_id)
 
 
 INBOX_ENDPOINTS = (

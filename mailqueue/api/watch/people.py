@@ -6,7 +6,7 @@ from uuid import UUID
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.pagination import PageQuery, page_of
-from mailqueue.api.watch.consents import revoke_consents
+from mailqueue.api.watch.consents import remove_with_consents
 from mailqueue.api.watch.schema import (
     ChangeFilterRule,
     ChangeInboxUser,
@@ -18,6 +18,7 @@ from mailqueue.api.watch.schema import (
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import FilterRule, FilterRuleTrial, InboxUser, RuleType
 from mailqueue.core.paging import key_of
+from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 from mailqueue.watch import rules, users
 
@@ -67,10 +68,13 @@ async def change_user(call: RequestContext) -> InboxUser:
 
 
 async def remove_user(call: RequestContext) -> None:
-    """Remove an inbox user; consents to inboxes at Gmail are revoked first."""
-    await revoke_consents(call, user_id=call.id("inbox_user_id"))
-    async with call.connection() as conn:
-        await users.remove(conn, call.caller.project_id, call.id("inbox_user_id"), by=call.by)
+    """Remove an inbox user; consents to inboxes at Gmail are revoked afterwards."""
+    user_id = call.id("inbox_user_id")
+
+    async def remove(conn: Conn) -> None:
+        await users.remove(conn, call.caller.project_id, user_id, by=call.by)
+
+    await remove_with_consents(call, remove, user_id=user_id)
 
 
 async def list_rules(call: RequestContext) -> Page[FilterRule]:

@@ -17,7 +17,7 @@ from mailqueue.cli.watch.options import (
     pairs_of,
     project_of,
     project_option,
-    revoke_consents,
+    remove_with_consents,
     secret_of,
     user_option,
 )
@@ -276,8 +276,11 @@ def remove(*, row_id: UUID, project: str) -> None:
 
     async def removed(app: Opened) -> None:
         project_id = await project_of(app, project)
-        await revoke_consents(app, project_id, inbox_id=row_id)
-        await inboxes.remove(app.conn, project_id, row_id, by=operator())
+
+        async def remove_inbox() -> None:
+            await inboxes.remove(app.conn, project_id, row_id, by=operator())
+
+        await remove_with_consents(app, project_id, remove_inbox, inbox_id=row_id)
 
     execute(removed)
     click.echo(f"inbox {row_id} is no longer watched")

@@ -2,13 +2,14 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 import click
 
+from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.app import Opened
 from mailqueue.contract.value import Value
 from mailqueue.core.errors import InvalidField
@@ -46,16 +47,27 @@ async def project_of(app: Opened, project: str) -> UUID:
     return await users.project_of(app.conn, project)
 
 
-async def revoke_consents(
-    app: Opened, project_id: UUID, *, inbox_id: UUID | None = None, user_id: UUID | None = None
+async def remove_with_consents(
+    app: Opened,
+    project_id: UUID,
+    remove: Callable[[], Awaitable[None]],
+    *,
+    inbox_id: UUID | None = None,
+    user_id: UUID | None = None,
 ) -> None:
-    """End the consents to an inbox, or to all inboxes of a person, at Google."""
+    """Remove an inbox, or a person with all inboxes; then end the consents to them at Google."""
     consents = inbox_consents(app.settings)
-    if consents is not None:
-        tokens = await gmail.tokens_of(
-            app.conn, project_id, inbox_id=inbox_id, user_id=user_id, master=app.master_key()
-        )
-        await gmail.revoke(consents, tokens)
+    tokens: list[Secret] = []
+    async with app.conn.transaction():
+        if consents is not None:
+            tokens = await gmail.tokens_of(
+                app.conn, project_id, inbox_id=inbox_id, user_id=user_id, master=app.master_key()
+            )
+        await remove()
+    subject = inbox_id or user_id
+    if tokens and subject is not None:
+        result = "revoked" if await gmail.revoke(consents, tokens) else "not_revoked"
+        await gmail.note(app.conn, project_id, subject, result=result, by=operator())
 
 
 def pairs_of(one: Value) -> list[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from mailqueue.cli.watch.options import (
     pairs_of,
     project_of,
     project_option,
-    revoke_consents,
+    remove_with_consents,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import InboxUser
@@ -92,8 +92,11 @@ def remove(*, row_id: UUID, project: str) -> None:
 
     async def removed(app: Opened) -> None:
         project_id = await project_of(app, project)
-        await revoke_consents(app, project_id, user_id=row_id)
-        await users.remove(app.conn, project_id, row_id, by=operator())
+
+        async def remove_user() -> None:
+            await users.remove(app.conn, project_id, row_id, by=operator())
+
+        await remove_with_consents(app, project_id, remove_user, user_id=row_id)
 
     execute(removed)
     click.echo(f"inbox user {row_id} is removed")

@@ -56,6 +56,19 @@ async def wake(conn: Conn, address: str) -> int:
     return await fetch.value(conn, "wake_gmail_inboxes", {"address": address}, int)
 
 
+async def is_watched(conn: Conn, address: str) -> bool:
+    """Return whether an inbox at Gmail is watched for a person of any project."""
+    return await fetch.value(conn, "is_gmail_watched", {"address": address}, bool)
+
+
+async def note_consent(
+    conn: Conn, project_id: UUID, subject: UUID, *, result: str, by: str
+) -> None:
+    """Write to the audit log what became of a consent: refused, revoked or not_revoked."""
+    values = {"project_id": project_id, "subject": str(subject), "result": result, "by": by}
+    await fetch.run(conn, "note_inbox_consent", values)
+
+
 async def list_tokens(
     conn: Conn, project_id: UUID, *, inbox_id: UUID | None, user_id: UUID | None
 ) -> list[SealedInboxToken]:

@@ -105,7 +105,11 @@ async def record_receipt(
             {"word": report.word, "meaning": report.meaning.value, "reason": report.reason}
         ),
     }
-    return await fetch.value(conn, "record_receipt", values, bool)
+    found = await fetch.value(conn, "record_receipt", values, bool)
+    # Of a request that is repeated because this process died in between, too.
+    place = {"channel_id": channel_id, "id": notification_id}
+    await fetch.run(conn, "settle_receipts", place)
+    return found
 
 
 async def record_reply(

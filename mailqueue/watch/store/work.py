@@ -1,6 +1,6 @@
 """What workers read and write of inboxes and notifications."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -46,14 +46,19 @@ async def record_scan(
     *,
     cursors: Cursors,
     mails: Sequence[Mapping[str, Any]],
+    caught_up: datetime | None,
 ) -> None:
-    """Write how far an inbox was scanned, and notify of its new mail."""
+    """Write how far an inbox was scanned, and notify of its new mail.
+
+    `caught_up` is when a scan began that read all that was there; None: the next one goes on.
+    """
     places = {name: [one.validity, one.next_uid] for name, one in cursors.items()}
     values = {
         "id": mailbox_id,
         "claim_no": claim_no,
         "cursor": Jsonb(places),
         "mails": Jsonb(storable_json(list(mails))),
+        "caught_up": caught_up,
     }
     await fetch.value(conn, "record_scan", values, int)
 
@@ -91,6 +96,11 @@ async def begin(conn: Conn, notification_id: UUID, claim_no: int) -> str:
     """Mark a notification before it is posted; see `begin_notification` in SQL."""
     values = {"id": notification_id, "claim_no": claim_no}
     return await fetch.value(conn, "begin_notification", values, str)
+
+
+async def lock_channels(conn: Conn, channels: Collection[UUID]) -> None:
+    """Lock channels in one order, before rows of their notifications."""
+    await fetch.run(conn, "lock_channels", {"ids": arrays.uuids(sorted(channels))})
 
 
 async def note_answers(conn: Conn, done: Sequence[PostedNotification]) -> None:

@@ -134,6 +134,16 @@ COMMENT ON FUNCTION mailqueue.begin_notification(uuid, bigint) IS
     'Mark a claimed notification before it is posted; returns marked, doubtful, waits, disconnected, '
     'opted_out or lost.';
 
+-- One order for all: channels, in the order of their ids, before their notifications. What a settlement writes may
+-- change a channel by a trigger, whose row is locked before.
+CREATE OR REPLACE FUNCTION mailqueue.lock_channels(p_channels uuid[]) RETURNS void
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT FROM mailqueue.notification_channels AS c WHERE c.id = ANY (p_channels) ORDER BY c.id FOR NO KEY UPDATE
+$$;
+COMMENT ON FUNCTION mailqueue.lock_channels(uuid[]) IS 'Lock channels before rows of their notifications.';
+
 -- The key of circuits is the provider.
 CREATE OR REPLACE FUNCTION mailqueue.note_channel_answers(p_channels uuid[], p_revisions integer[], p_faults text[],
     p_waits interval[], p_is_failed boolean[]) RETURNS void

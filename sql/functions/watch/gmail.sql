@@ -93,15 +93,22 @@ COMMENT ON FUNCTION mailqueue.connect_gmail(uuid, uuid, uuid, text, bytea, text[
     'Watch an inbox at Gmail from now on, with a sealed refresh token; false if the person has another inbox of that '
     'address.';
 
--- A revocation at Google ends the consent to every inbox of the address: what others still watch is left alone.
+-- A revocation at Google ends the consent to every inbox of the address: what others still watch is left alone. All
+-- inboxes of the addresses are locked until the removal commits, so that of two removals at once the second revokes.
 CREATE OR REPLACE FUNCTION mailqueue.list_gmail_tokens(p_project uuid, p_user uuid, p_mailbox uuid)
 RETURNS TABLE (id uuid, host text, port integer, sealed bytea)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
+LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
 AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM FROM mailqueue.mailboxes AS m
+      WHERE m.provider = 'gmail'
+        AND m.email_address IN (SELECT o.email_address FROM mailqueue.mailboxes AS o
+                                 WHERE o.project_id = p_project AND o.provider = 'gmail'
+                                   AND (o.id = p_mailbox OR o.user_id = p_user))
+      ORDER BY m.id FOR NO KEY UPDATE;
     RETURN QUERY
     SELECT m.id, m.host, m.port, m.sealed_password FROM mailqueue.mailboxes AS m
      WHERE m.project_id = p_project AND m.provider = 'gmail' AND (m.id = p_mailbox OR m.user_id = p_user)
@@ -111,6 +118,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.list_gmail_tokens(uuid, uuid, uuid) IS
     'Sealed refresh tokens of an inbox, or of all inboxes of a person, whose address is not watched for another.';
+
+CREATE OR REPLACE FUNCTION mailqueue.is_gmail_watched(p_address text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+    SELECT EXISTS (SELECT FROM mailqueue.mailboxes AS m
+                    WHERE m.email_address = lower(p_address) AND m.provider = 'gmail')
+$$;
+COMMENT ON FUNCTION mailqueue.is_gmail_watched(text) IS
+    'Whether an inbox at Gmail is watched for a person of any project: then its consent is not revoked.';
+
+CREATE OR REPLACE FUNCTION mailqueue.note_inbox_consent(p_project uuid, p_subject text, p_result text, p_by text)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    IF p_result NOT IN ('refused', 'revoked', 'not_revoked') THEN
+        PERFORM mailqueue.refuse('result', 'refused, revoked or not_revoked');
+    END IF;
+    PERFORM mailqueue.record_operation(p_project, 'inbox.consent_' || p_result, p_subject,
+                                       jsonb_build_object('provider', 'gmail'), p_by);
+END $$;
+COMMENT ON FUNCTION mailqueue.note_inbox_consent(uuid, text, text, text) IS
+    'Write to the audit log that a consent was of no use, or was revoked at Google or could not be.';
 
 CREATE OR REPLACE FUNCTION mailqueue.note_inbox_push(p_mailbox uuid, p_claim bigint, p_asked timestamptz) RETURNS void
 LANGUAGE sql SECURITY DEFINER

@@ -14,8 +14,9 @@ $$;
 COMMENT ON FUNCTION mailqueue.find_whatsapp_notification(uuid, uuid) IS
     'The channel of a notification, whose provider reports about it.';
 
--- receipts has the last report of each message that was sent for a notification, by the id of the provider. A report
--- that is final stays; one about a message that was given up stays without effect.
+-- This locks no channel, which a settlement locks before; what a report means is applied by settle_receipts, after
+-- this has committed. receipts has the last report of each message that was sent for a notification, by the id of the
+-- provider. A report that is final stays; one about a message that was given up stays without effect.
 CREATE OR REPLACE FUNCTION mailqueue.record_receipt(p_channel uuid, p_id uuid, p_message text, p_report jsonb)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
@@ -25,9 +26,6 @@ DECLARE
     c_most CONSTANT integer := 20;                           -- messages of a notification
     n mailqueue.notifications;
 BEGIN
-    -- In the order of workers: channels before notifications.
-    PERFORM FROM mailqueue.notification_channels AS c
-      WHERE c.id = p_channel AND p_report ->> 'word' = 'failed' FOR NO KEY UPDATE;
     SELECT * INTO n FROM mailqueue.notifications AS o
      WHERE o.id = p_id AND o.notification_channel_id = p_channel FOR NO KEY UPDATE;
     IF NOT FOUND OR n.receipts -> p_message ->> 'word' IN ('delivered', 'failed', 'over')
@@ -39,12 +37,32 @@ BEGIN
     UPDATE mailqueue.notifications AS o
        SET receipts = coalesce(o.receipts, '{}') || jsonb_build_object(p_message, p_report)
      WHERE o.id = p_id;
-    PERFORM mailqueue.apply_receipt(p_id);
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.record_receipt(uuid, uuid, text, jsonb) IS
     'Record what the provider reports of a message: word is sent, delivered or failed, with meaning and reason. False: '
     'it changes nothing.';
+
+-- A notification that another transaction is writing is left to it: a settlement applies what was recorded before.
+CREATE OR REPLACE FUNCTION mailqueue.settle_receipts(p_channel uuid, p_id uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM mailqueue.notifications AS n
+                    WHERE n.id = p_id AND n.notification_channel_id = p_channel AND n.status IN ('sent', 'held')
+                      AND n.receipts IS NOT NULL) THEN
+        RETURN;
+    END IF;
+    PERFORM mailqueue.lock_channels(ARRAY[p_channel]);
+    PERFORM FROM mailqueue.notifications AS n WHERE n.id = p_id AND n.status IN ('sent', 'held')
+      FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        PERFORM mailqueue.apply_receipt(p_id);
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.settle_receipts(uuid, uuid) IS
+    'Bring a notification to the state that its provider reported, once the report is recorded.';
 
 CREATE OR REPLACE FUNCTION mailqueue.apply_receipt(p_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER

@@ -2,8 +2,9 @@
 -- person, and more than ten in a minute become one summary.
 
 -- p_mails: objects with key, message_id, sender_name, sender_address, subject, preview, received_at and rule_id.
-CREATE OR REPLACE FUNCTION mailqueue.record_scan(p_mailbox uuid, p_claim bigint, p_cursor jsonb, p_mails jsonb)
-RETURNS integer
+-- p_caught_up: when a scan began that read all that was there; NULL: the next one goes on.
+CREATE OR REPLACE FUNCTION mailqueue.record_scan(p_mailbox uuid, p_claim bigint, p_cursor jsonb, p_mails jsonb,
+    p_caught_up timestamptz) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 SET enable_seqscan = off SET jit = off
@@ -15,7 +16,8 @@ DECLARE
     v_fresh jsonb;
     v_channel uuid;
 BEGIN
-    UPDATE mailqueue.mailboxes AS m SET cursor = p_cursor, last_scanned_at = v_now, refusals = 0
+    UPDATE mailqueue.mailboxes AS m SET cursor = p_cursor, last_scanned_at = v_now, refusals = 0,
+           caught_up_at = coalesce(p_caught_up, m.caught_up_at, m.last_scanned_at)
      WHERE m.id = p_mailbox AND m.claim_no = p_claim RETURNING * INTO v_mailbox;
     IF NOT FOUND OR jsonb_array_length(p_mails) = 0 THEN
         RETURN 0;
@@ -55,9 +57,18 @@ BEGIN
     END LOOP;
     RETURN jsonb_array_length(v_fresh);
 END $$;
-COMMENT ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb) IS
+COMMENT ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb, timestamptz) IS
     'Write how far a claimed inbox was scanned and notify of its new mail; returns the number of messages that were '
     'not known.';
+
+-- Called by workers until release 0.2.0.
+CREATE OR REPLACE FUNCTION mailqueue.record_scan(p_mailbox uuid, p_claim bigint, p_cursor jsonb, p_mails jsonb)
+RETURNS integer
+LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$ SELECT mailqueue.record_scan(p_mailbox, p_claim, p_cursor, p_mails, clock_timestamp()) $$;
+COMMENT ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb) IS
+    'Write a scan that read all that was there; for workers of the release before, until release 0.2.0.';
 
 -- A window is a minute that begins with the first mail after the last window. Its mail is reported one by one, and by
 -- a summary at its end as soon as there is more than ten: what waits of it is merged into the summary, too.

@@ -30,6 +30,10 @@ FROM mailqueue.find_whatsapp_notification(%(project_id)s, %(id)s) AS c;
 -- Whether what is reported of a message changes anything.
 SELECT mailqueue.record_receipt(%(channel_id)s, %(id)s, %(message)s, %(report)s);
 
+-- name: settle_receipts :run
+-- Bring a notification to the state that its provider reported.
+SELECT mailqueue.settle_receipts(%(channel_id)s, %(id)s);
+
 -- name: record_whatsapp_reply :value
 -- What a reply of a person means for a channel.
 SELECT mailqueue.record_whatsapp_reply(%(channel_id)s, %(message)s, %(is_out)s, %(word)s);

@@ -1,11 +1,8 @@
 """An inbox at Gmail is connected by its owner's consent, once, and disconnected with it."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx2
 import pytest
 from structlog.testing import capture_logs
 
@@ -16,58 +13,12 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply
-from tests.api.support.calling import Calling, calling, error_of
+from tests.api.support.calling import calling, error_of
 from tests.api.support.wired import MASTER
-from tests.watch.fake_gmail import ADDRESS, CLIENT_ID, CLIENT_SECRET, FakeGmail, fake_gmail
+from tests.api.watch.consenting import BACK, GMAIL, INBOXES, PUBLIC, USERS, Site
+from tests.watch.fake_gmail import ADDRESS, CLIENT_SECRET
 
 pytestmark = pytest.mark.anyio
-USERS, INBOXES, GMAIL = "/v1/inbox-users", "/v1/inboxes", "/v1/inboxes/gmail"
-BACK = "/oauth/gmail"
-PUBLIC = "https://mail.example.com"
-
-
-@dataclass
-class Site:
-    """The API, Google, and a person whose inbox is connected."""
-
-    api: Calling
-    google: FakeGmail
-    owner: str
-
-    async def begun(self, **fields: Any) -> httpx2.Response:
-        body = {"user_id": self.owner, "email_address": "Ann@Example.com", **fields}
-        return await self.api.post(GMAIL, body)
-
-    async def consented(self, **fields: Any) -> dict[str, str]:
-        """Consent as the owner; return the parameters of the redirect."""
-        begun = await self.begun(**fields)
-        assert begun.status_code == 201, begun.text
-        return self.google.consent(begun.json()["consent_url"])
-
-    async def back(self, given: dict[str, str]) -> str:
-        """Follow the redirect of Google; return where it leads."""
-        answer = await self.api.http.get(BACK, params=given)
-        assert answer.status_code == 303, answer.text
-        return answer.headers["location"]
-
-    async def listed(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (await self.api.get(INBOXES)).json()["data"]
-        return found
-
-
-@pytest.fixture
-async def site(database: DatabaseSettings) -> AsyncIterator[Site]:
-    async with fake_gmail() as google:
-        options = {
-            "gmail_client_id": CLIENT_ID,
-            "gmail_client_secret": CLIENT_SECRET,
-            "gmail_url": google.url,
-            "allowed_hosts": "127.0.0.0/8",
-            "public_url": PUBLIC,
-        }
-        async with calling(database, master_key=Secret(MASTER), **options) as api:
-            owner = (await api.post(USERS, {"email": "ann@example.com"})).json()["id"]
-            yield Site(api, google, owner)
 
 
 async def test_the_owner_s_consent_connects_the_inbox(site: Site) -> None:

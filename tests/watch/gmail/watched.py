@@ -1,6 +1,7 @@
 """Inboxes at Gmail for tests, and workers that scan them."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from uuid import UUID
 
@@ -34,10 +35,14 @@ async def watched(
 
 @asynccontextmanager
 async def scanning(
-    server: FakeGmail, database: DatabaseSettings, *, topic: str | None = None
+    server: FakeGmail,
+    database: DatabaseSettings,
+    *,
+    topic: str | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[None]:
     """Run a worker that scans inboxes at Gmail during the block."""
-    reader = GmailReader(server.client, LOOPBACK, topic=topic)
+    reader = GmailReader(server.client, LOOPBACK, topic=topic, clock=clock)
     async with watching.scanning(database, {"gmail": reader}):
         yield
 

@@ -6,17 +6,29 @@ message its headers and snippet are read, never its body: messages of any size c
 
 import asyncio
 import hashlib
-import html
 import ssl
+import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from mailqueue.adapters.http.model import HttpResponse, NetworkPolicy
+from mailqueue.adapters.http.model import NetworkPolicy
 from mailqueue.adapters.mailboxes.gmail.consents import TIMEOUTS, GoogleClient
+from mailqueue.adapters.mailboxes.gmail.documents import (
+    HEADERS,
+    REFUSED_LABELS,
+    added_ids,
+    history_query,
+    instant,
+    number,
+    object_of,
+    objects,
+    texts,
+    written,
+)
 from mailqueue.adapters.mailboxes.gmail.session import (
     MAX_BYTES,
     GmailSession,
@@ -38,6 +50,8 @@ from mailqueue.telemetry.log import get_logger
 _log = get_logger(__name__)
 SCAN_SECONDS = 60.0
 """Limit of a whole scan."""
+READING_SECONDS = 30.0
+"""Time after which no further message is read: the next scan goes on."""
 MAX_MAILS = 100
 """Messages of one scan; the next one goes on at once."""
 MAX_PAGES = 20
@@ -54,11 +68,6 @@ NUMBERING = 1
 """Validity of all cursors: Gmail never numbers anew."""
 ANY_LABEL = ""
 """Folder of all messages: one is the same under each of its labels."""
-REFUSED_LABELS = frozenset({"SENT", "DRAFT", "SPAM", "TRASH"})
-MAX_HEADER_CHARACTERS = 8000
-MAX_SNIPPET_CHARACTERS = 1000
-MAX_ID_CHARACTERS = 200
-_HEADERS = ("From", "Sender", "Subject", "Message-ID")
 
 
 class GmailReader:
@@ -71,12 +80,14 @@ class GmailReader:
         *,
         topic: str | None = None,
         tls_context: ssl.SSLContext | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare; `topic` of Pub/Sub is what Gmail is asked to push to, None: to none.
 
         `tls_context` None trusts what the system trusts, TLS 1.2 and later.
         """
         self._topic = topic
+        self._clock = clock
         self._client = client
         self._policy = policy
         self._tls_context = tls_context
@@ -94,7 +105,7 @@ class GmailReader:
         )
         try:
             async with asyncio.timeout(SCAN_SECONDS):
-                found = await _Scan(session, since).read(access.folders, cursors)
+                found = await _Scan(session, since, self._clock).read(access.folders, cursors)
                 return replace(found, push_asked_at=await self._ask_to_push(session, access))
         except GmailStopped as stopped:
             return stopped.fault
@@ -149,11 +160,22 @@ class GmailReader:
         return found
 
 
+class _Record(NamedTuple):
+    """A record of history: messages that were added, and its id."""
+
+    id: int
+    messages: Sequence[str]
+
+
 class _Scan:
     """One scan of one inbox."""
 
-    def __init__(self, session: GmailSession, since: datetime | None) -> None:
+    def __init__(
+        self, session: GmailSession, since: datetime | None, clock: Callable[[], float]
+    ) -> None:
         self._session = session
+        self._clock = clock
+        self._ends = clock() + READING_SECONDS
         self._since = since
         self._end: int | None = None  # historyId of the profile, asked for once
         self._known: set[str] = set()  # messages of this scan
@@ -168,126 +190,74 @@ class _Scan:
             if known is None:
                 found[label] = FolderCursor(NUMBERING, await self._present())
                 continue
-            ids, end, is_cut = await self._added(label, known.next_uid)
+            if mails and self._is_over():
+                found[label], has_more = known, True
+                continue
+            records, end, is_cut = await self._added(label, known.next_uid)
+            reached = known.next_uid
+            for place, record in enumerate(records):
+                if place > 0 and self._is_over():
+                    end, is_cut = reached, True
+                    break
+                read = [await self._message(labels, one) for one in record.messages]
+                mails += [mail for mail in read if mail is not None]
+                reached = max(reached, record.id)
             found[label] = FolderCursor(NUMBERING, end)
             has_more = has_more or is_cut
-            for message_id in ids:
-                mail = await self._message(labels, message_id)
-                if mail is not None:
-                    mails.append(mail)
         return MailboxScan(found, tuple(mails), has_more)
+
+    def _is_over(self) -> bool:
+        return self._clock() >= self._ends
 
     async def _present(self) -> int:
         """Return the historyId of now, before anything else of this scan is asked."""
         if self._end is None:
             answer = await self._session.get("/profile")
-            self._end = _number(_object_of(answer).get("historyId"))
+            self._end = number(object_of(answer).get("historyId"))
         return self._end
 
-    async def _added(self, label: str, start: int) -> tuple[Sequence[str], int, bool]:
-        """Return ids of messages, the historyId they lead to, and whether there are more."""
-        ids: list[str] = []
+    async def _added(self, label: str, start: int) -> tuple[Sequence["_Record"], int, bool]:
+        """Return records with messages, the historyId they lead to, and whether there are more."""
+        found: list[_Record] = []
         reached, page = start, ""
         for _ in range(MAX_PAGES):
-            answer = await self._session.get("/history?" + _history_query(label, start, page))
+            answer = await self._session.get("/history?" + history_query(label, start, page))
             if answer.status == 404:  # the historyId is too old: go on from now
                 return (), await self._present(), False
-            document = _object_of(answer)
-            for record in _objects(document.get("history")):
-                added = [one for one in _added_ids(record) if one not in self._known]
-                if added and ids and len(added) > self._room:
-                    return ids, reached, True
+            document = object_of(answer)
+            for record in objects(document.get("history")):
+                added = [one for one in added_ids(record) if one not in self._known]
+                if added and found and len(added) > self._room:
+                    return found, reached, True
                 if added and self._room <= 0:
-                    return ids, reached, True
-                ids += added
+                    return found, reached, True
                 self._known.update(added)
                 self._room -= len(added)
-                reached = max(reached, _number(record.get("id")))
+                reached = max(reached, number(record.get("id")))
+                if added:
+                    found.append(_Record(reached, added))
             next_page = document.get("nextPageToken")
             if not isinstance(next_page, str) or not next_page:
-                return ids, max(reached, _number(document.get("historyId"))), False
+                return found, max(reached, number(document.get("historyId"))), False
             page = next_page
         if reached == start:
             raise odd("pages of history without an end")
-        return ids, reached, True
+        return found, reached, True
 
     async def _message(self, wanted: Sequence[str], message_id: str) -> NewMail | None:
         """Return a message that has a wanted label; None if it is deleted, elsewhere or older."""
-        query = urlencode({"format": "metadata", "metadataHeaders": _HEADERS}, doseq=True)
+        query = urlencode({"format": "metadata", "metadataHeaders": HEADERS}, doseq=True)
         answer = await self._session.get(f"/messages/{quote(message_id, safe='')}?{query}")
         if answer.status == 404:
             return None
         uid = int.from_bytes(hashlib.sha256(message_id.encode()).digest()[:8], "big")
         if len(answer.body) >= MAX_BYTES:  # headers without an end: it is reported without them
             return NewMail(ANY_LABEL, NUMBERING, uid, datetime.now(UTC), b"")
-        document = _object_of(answer)
-        labels = _texts(document.get("labelIds"))
-        received_at = _instant(document.get("internalDate"))
+        document = object_of(answer)
+        labels = texts(document.get("labelIds"))
+        received_at = instant(document.get("internalDate"))
         if labels.isdisjoint(wanted) or labels & REFUSED_LABELS:
             return None
         if self._since is not None and received_at < self._since:
             return None
-        return NewMail(ANY_LABEL, NUMBERING, uid, received_at, _written(document))
-
-
-def _history_query(label: str, start: int, page: str) -> str:
-    asked = {"startHistoryId": str(start), "historyTypes": "messageAdded", "labelId": label}
-    fields = "history(id,messagesAdded(message(id,labelIds))),nextPageToken,historyId"
-    return urlencode(asked | ({"pageToken": page} if page else {}) | {"fields": fields})
-
-
-def _added_ids(record: dict[str, Any]) -> list[str]:
-    found: list[str] = []
-    for one in _objects(record.get("messagesAdded")):
-        message = one.get("message")
-        if not isinstance(message, dict) or _texts(message.get("labelIds")) & REFUSED_LABELS:
-            continue
-        known = message.get("id")
-        if isinstance(known, str) and 0 < len(known) <= MAX_ID_CHARACTERS and known not in found:
-            found.append(known)
-    return found
-
-
-def _written(document: dict[str, Any]) -> bytes:
-    """Return a message with the headers and the snippet as its text, for a reader of mail."""
-    payload = document.get("payload")
-    headers = _objects(payload.get("headers")) if isinstance(payload, dict) else ()
-    values: dict[str, str] = {}
-    for one in headers:
-        name, value = one.get("name"), one.get("value")
-        if isinstance(name, str) and isinstance(value, str):
-            values.setdefault(name.lower(), " ".join(value[:MAX_HEADER_CHARACTERS].split()))
-    snippet = document.get("snippet")
-    text = html.unescape(snippet[:MAX_SNIPPET_CHARACTERS]) if isinstance(snippet, str) else ""
-    lines = [f"{name}: {values[name.lower()]}" for name in _HEADERS if name.lower() in values]
-    lines += ["Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: 8bit"]
-    return "\r\n".join([*lines, "", text]).encode("utf-8", "replace")
-
-
-def _object_of(answer: HttpResponse) -> dict[str, Any]:
-    found = answer.document()
-    if not isinstance(found, dict):
-        raise odd("no JSON object")
-    return found
-
-
-def _objects(value: object) -> Iterable[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else ()
-
-
-def _texts(value: object) -> set[str]:
-    return {one for one in value if isinstance(one, str)} if isinstance(value, list) else set()
-
-
-def _number(value: object) -> int:
-    text = str(value)
-    if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 20:
-        raise odd("a number of history that is none")
-    return int(text)
-
-
-def _instant(value: object) -> datetime:
-    try:
-        return datetime.fromtimestamp(int(str(value)) / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return datetime.now(UTC)
+        return NewMail(ANY_LABEL, NUMBERING, uid, received_at, written(document))
