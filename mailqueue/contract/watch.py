@@ -107,6 +107,8 @@ class Inbox(Value):
     """Time of the last scan that succeeded."""
     next_scan_at: datetime | None
     """Time of the next scan; null while paused or in error."""
+    is_listening: bool
+    """Whether a connection waits for new mail, which is then scanned at once (IMAP IDLE)."""
     last_error: str | None
     """Why the last scan failed, or why it is not scanned."""
     created_at: datetime

@@ -1,6 +1,6 @@
 """The interface for reading new mail of an inbox. Values and a Protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -133,5 +133,34 @@ class InboxPushes(Protocol):
         Raises:
             Unauthorized: the header does not prove that the provider sent it.
             Unavailable: the provider's keys cannot be fetched now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HearingEnd:
+    """Why a connection that waited for new mail ended.
+
+    `is_refusal`: its owner has to mend something. Without `has_idle` the server cannot tell.
+    """
+
+    reason: str
+    is_refusal: bool = False
+    has_idle: bool = True
+
+
+class MailboxHearing(Protocol):
+    """Waits for new mail of an inbox on an open connection, and reads none."""
+
+    async def hear(
+        self,
+        access: MailboxAccess,
+        *,
+        ready: Callable[[], Awaitable[None]],
+        arrived: Callable[[], None],
+    ) -> HearingEnd:
+        """Listen until the connection ends; call `ready` once, and `arrived` for what is new.
+
+        Never raises.
         """
         ...

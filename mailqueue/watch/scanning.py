@@ -120,23 +120,32 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
             reader.close()
 
     async def _plan(self, conn: Conn, box: MailboxRow, rules: Sequence[ActiveRule]) -> ScanPlan:
-        cell = secrets.password_cell(box.project_id, box.id, box.host, box.port)
         try:
-            password = await secrets.opened(
-                conn, cell, box.sealed_password, master=self._tools.read_master()
-            )
+            access = await access_of(conn, box, self._tools.read_master())
         except (ConfigError, Locked, SealBroken) as exc:
             return ScanPlan(box, None, fault=str(exc))
-        access = MailboxAccess(
-            box.host,
-            box.port,
-            MailboxTls(box.tls),
-            box.username,
-            password,
-            box.folders,
-            box.push_asked_at,
-        )
         return ScanPlan(box, access, rules)
+
+
+async def access_of(conn: Conn, box: MailboxRow, master: MasterKey | None) -> MailboxAccess:
+    """Return where an inbox is, with its password opened.
+
+    Raises:
+        ConfigError: there is no master key to open with.
+        Locked: no access to the project's own key is granted.
+        SealBroken: it cannot be opened.
+    """
+    cell = secrets.password_cell(box.project_id, box.id, box.host, box.port)
+    password = await secrets.opened(conn, cell, box.sealed_password, master=master)
+    return MailboxAccess(
+        box.host,
+        box.port,
+        MailboxTls(box.tls),
+        box.username,
+        password,
+        box.folders,
+        box.push_asked_at,
+    )
 
 
 def cursors_of(stored: Any) -> dict[str, FolderCursor]:

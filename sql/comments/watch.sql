@@ -160,6 +160,7 @@ SELECT mailqueue.describe_columns('email_accounts', ARRAY[
     ['scan_seconds', 'Time between two scans, in seconds.'],
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
     ['next_scan_at', 'Time of the next scan; NULL: it is paused or in error.'],
+    ['is_listening', 'Whether a connection waits for new mail (IMAP IDLE).'],
     ['last_error', 'Why the last scan failed, or why it is not scanned.'],
     ['project_id', 'Id of the project.'],
     ['created_at', 'Time at which it was added.'],
@@ -188,4 +189,17 @@ SELECT mailqueue.describe_columns('notification_log', ARRAY[
     ['project_id', 'Id of the project.'],
     ['created_at', 'Time at which it was queued.'],
     ['updated_at', 'Time at which it was finished; before that, of created_at.']
+]);
+
+SELECT mailqueue.describe_columns('inbox_listeners', ARRAY[
+    ['mailbox_id', 'Id of the inbox, in mailboxes.'],
+    ['server', 'Host and port of its server.'],
+    ['listener', 'Id of the process that listens to it.'],
+    ['state',
+     'connecting, listening; waiting: another connection follows at next_at; unsupported: the server has no IDLE.'],
+    ['lease_until', 'Time until which no other process listens to it.'],
+    ['known_at', 'Time of the last change of the inbox that the connection knows.'],
+    ['next_at', 'Time from which another connection is made, unless the inbox is changed before.'],
+    ['failures', 'Connections in a row that failed.'],
+    ['last_error', 'Why the last connection ended; NULL: it has not.']
 ]);

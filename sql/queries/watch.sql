@@ -50,7 +50,8 @@ SELECT mailqueue.remove_filter_rule(%(project_id)s, %(id)s, %(by)s);
 -- name: list_inboxes :many
 -- Inboxes of a project in the order they were added, of one person or with the id.
 SELECT a.id, a.user_id, a.provider, a.email_address, a.status, a.host, a.port, a.tls, a.username, a.folders,
-       a.webmail_url, a.scan_seconds, a.last_scanned_at, a.next_scan_at, a.last_error, a.created_at, a.updated_at
+       a.webmail_url, a.scan_seconds, a.last_scanned_at, a.next_scan_at, a.is_listening, a.last_error,
+       a.created_at, a.updated_at
 FROM mailqueue.email_accounts AS a
 WHERE a.project_id = %(project_id)s
   AND (%(id)s::uuid IS NULL OR a.id = %(id)s)

@@ -6,7 +6,9 @@ SELECT m.id, m.project_id, m.user_id, m.provider, m.email_address,
        CASE m.status WHEN 'held' THEN 'paused' WHEN 'failed' THEN 'error' ELSE 'active' END AS status, m.host, m.port,
        m.tls, m.username, m.folders, m.webmail_url, m.scan_seconds, m.last_scanned_at,
        CASE WHEN m.status IN ('pending', 'assigned') THEN m.run_at END AS next_scan_at, m.last_error, m.created_at,
-       m.updated_at
+       m.updated_at,
+       EXISTS (SELECT FROM mailqueue.inbox_listeners AS l
+                WHERE l.mailbox_id = m.id AND l.state = 'listening' AND l.lease_until > now()) AS is_listening
   FROM mailqueue.mailboxes AS m
  WHERE (SELECT mailqueue.sees_all()) OR m.project_id = (SELECT mailqueue.tenant());
 COMMENT ON VIEW mailqueue.email_accounts IS

@@ -37,6 +37,14 @@ class FakeImap:
     port: int = 0
     instead: dict[str, bytes] = field(default_factory=dict)
     """Raw answers by command, sent in place of the usual one."""
+    has_idle: bool = True
+    idling: list[asyncio.StreamWriter] = field(default_factory=list)
+    """Connections that wait."""
+
+    def tell(self, line: bytes) -> None:
+        """Send a line to every connection that waits."""
+        for writer in self.idling:
+            writer.write(line)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         chosen = FakeFolder()
@@ -48,6 +56,15 @@ class FakeImap:
                 self.commands.append(words)
                 if name in self.instead:
                     writer.write(self.instead[name].replace(b"TAG", tag.encode()))
+                elif name == "IDLE" and self.has_idle:
+                    writer.write(b"+ idling\r\n")
+                    await writer.drain()
+                    self.idling.append(writer)
+                    done = await reader.readline()
+                    self.idling.remove(writer)
+                    if not done:
+                        break
+                    writer.write(f"{tag} OK done\r\n".encode())
                 elif name == "AUTHENTICATE":
                     writer.write(b"+ \r\n")
                     given = base64.b64decode(await reader.readline()).split(b"\0")
@@ -72,7 +89,8 @@ class FakeImap:
         quoted = re.findall(r'"([^"]*)"', words)
         match name:
             case "CAPABILITY":
-                return b"* CAPABILITY IMAP4rev1 AUTH=PLAIN SPECIAL-USE\r\n"
+                idle = " IDLE" if self.has_idle else ""
+                return f"* CAPABILITY IMAP4rev1 AUTH=PLAIN SPECIAL-USE{idle}\r\n".encode()
             case "LIST":
                 found = self.folders[quoted[-1]]
                 return f'* LIST (\\HasNoChildren {found.uses}) "/" "{quoted[-1]}"\r\n'.encode()

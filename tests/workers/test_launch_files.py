@@ -15,6 +15,7 @@ COMMAND_BY_FILE = {
     "bounces.py": ["worker", "bounces"],
     "console.py": ["console"],
     "everything.py": ["up"],
+    "idle.py": ["worker", "idle"],
     "inbound.py": ["worker", "inbound"],
     "rabbitmq.py": ["worker", "rabbitmq"],
     "send.py": ["worker", "send"],

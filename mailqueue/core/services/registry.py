@@ -197,6 +197,22 @@ SERVICES = (
         unit="mailqueue-rabbitmq",
     ),
     Service(
+        name="idle",
+        command=("worker", "idle"),
+        summary="Wait for new mail of watched inboxes by IMAP IDLE.",
+        login=ServiceLogin.WORKER,
+        in_up=InUp.BESIDE,
+        listener="mailqueue.wiring.services.inboxes:idle",
+        help=(
+            "Wait for new mail of watched inboxes by IMAP IDLE until SIGTERM.\n\n"
+            "What arrives makes an inbox due at once; `mailqueue worker inboxes` scans it. Any "
+            "number of processes may run: one at a time listens to an inbox."
+        ),
+        examples=("mailqueue worker idle",),
+        container="idle",
+        unit="mailqueue-idle",
+    ),
+    Service(
         name="inbound",
         command=("worker", "inbound"),
         summary="Process requests of providers and bounce mail.",

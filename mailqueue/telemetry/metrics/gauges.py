@@ -64,6 +64,11 @@ GAUGES = (
         ("provider",),
     ),
     Gauge(
+        "mailqueue_inbox_connections",
+        "Connections that wait for new mail of watched inboxes, or will be made again.",
+        ("state",),
+    ),
+    Gauge(
         "mailqueue_check_state",
         "Result of a check of `mailqueue doctor`: 0 well, 1 warning, 2 alarm.",
         ("check",),

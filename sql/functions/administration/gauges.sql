@@ -87,6 +87,12 @@ AS $$
     SELECT 'mailqueue_headroom_emails', ARRAY[a.provider], coalesce(sum(a.headroom), 0)::float8
       FROM accounts AS a WHERE a.headroom IS NOT NULL GROUP BY a.provider
     UNION ALL
+    SELECT 'mailqueue_inbox_connections', ARRAY[s.state], count(l.mailbox_id)::float8
+      FROM unnest('{connecting,listening,waiting,unsupported}'::text[]) AS s (state)
+      LEFT JOIN mailqueue.inbox_listeners AS l
+        ON l.state = s.state AND (l.lease_until > clock_timestamp() OR s.state IN ('waiting', 'unsupported'))
+     GROUP BY s.state
+    UNION ALL
     SELECT 'mailqueue_check_state', ARRAY[h.name], CASE h.state WHEN 'ok' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END
       FROM mailqueue.health_board() AS h
     UNION ALL

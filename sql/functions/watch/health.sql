@@ -35,6 +35,14 @@ AS $$
           FROM (SELECT o.id, o.project_id, o.created_at FROM mailqueue.notifications AS o
                  WHERE o.status = 'held' ORDER BY o.created_at DESC LIMIT 100) AS n
           JOIN mailqueue.projects AS p ON p.id = n.project_id
+        UNION ALL
+        SELECT format('inbox %s of %s cannot be listened to (%s), and is scanned by time alone', l.mailbox_id, p.name,
+                      left(l.last_error, 200)), 'mailqueue watch inbox list --project ' || mailqueue.shell_word(p.name),
+               5, l.updated_at
+          FROM (SELECT o.mailbox_id, o.project_id, o.last_error, o.updated_at FROM mailqueue.inbox_listeners AS o
+                  JOIN mailqueue.mailboxes AS m ON m.id = o.mailbox_id AND m.status IN ('pending', 'assigned')
+                 WHERE o.state = 'waiting' AND o.failures >= 5 ORDER BY o.updated_at DESC LIMIT 100) AS l
+          JOIN mailqueue.projects AS p ON p.id = l.project_id
     )
     SELECT 'inbox_watch', CASE WHEN count(*) = 0 THEN 'ok' ELSE 'warning' END,
            coalesce(mailqueue.some_words(array_agg(t.words ORDER BY t.place, t.at DESC)),

@@ -1,0 +1,67 @@
+"""Leases of inboxes that a process listens to, as rows."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from mailqueue.core.storable_text import storable
+from mailqueue.db import arrays, fetch
+from mailqueue.db.fetch import Conn
+
+
+async def take(
+    conn: Conn,
+    listener: UUID,
+    *,
+    room: int,
+    of_project: int,
+    of_server: int,
+    lease: timedelta,
+) -> list[UUID]:
+    """Take leases of inboxes without a connection; return their ids."""
+    values = {
+        "listener": listener,
+        "room": room,
+        "of_project": of_project,
+        "of_server": of_server,
+        "lease": lease,
+    }
+    return await fetch.many(conn, "take_inboxes_to_hear", values, UUID)
+
+
+async def keep(
+    conn: Conn, listener: UUID, inboxes: Sequence[UUID], *, lease: timedelta
+) -> set[UUID]:
+    """Renew leases; return the inboxes that the process still is to listen to."""
+    values = {"listener": listener, "ids": arrays.uuids(inboxes), "lease": lease}
+    return set(await fetch.many(conn, "keep_inboxes_heard", values, UUID))
+
+
+async def note(
+    conn: Conn,
+    listener: UUID,
+    inbox_id: UUID,
+    *,
+    state: str,
+    error: str | None = None,
+    wait: timedelta | None = None,
+) -> None:
+    """Write the state of a connection; with a wait its lease is given back."""
+    values = {
+        "listener": listener,
+        "id": inbox_id,
+        "state": state,
+        "error": None if error is None else storable(error),
+        "wait": wait,
+    }
+    await fetch.run(conn, "note_inbox_heard", values)
+
+
+async def wake(conn: Conn, listener: UUID, inbox_id: UUID) -> str:
+    """Let an inbox be scanned at once; return `woken`, `scanning` or `waits`."""
+    return await fetch.value(conn, "wake_inbox", {"listener": listener, "id": inbox_id}, str)
+
+
+async def release(conn: Conn, listener: UUID) -> None:
+    """Release all leases of a process."""
+    await fetch.run(conn, "release_inboxes_heard", {"listener": listener})
