@@ -13,7 +13,7 @@ from urllib.parse import quote
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import ConfigError, Locked, SealBroken
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry, Unknown, Values
-from mailqueue.core.queues import QueueSpec
+from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link

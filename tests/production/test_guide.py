@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.core.services.registry import SERVICES
 from tests.deploy.files import RULES
-from tests.production.following import PAGE, follow, script
+from tests.production.following import PAGE, SECONDS, follow, script
 from tests.rules.source import ROOT
 
 TEXT = (ROOT / PAGE).read_text("utf-8")
@@ -14,7 +14,9 @@ OUTSIDE = {"0.0.0.0:80", "0.0.0.0:443"}
 WITH_LISTENER_OF_ITS_OWN = {"submission", "bounces", "rabbitmq"}
 
 
+@pytest.mark.soak  # minutes: packages are installed twice, and a restore is waited for
 @pytest.mark.production
+@pytest.mark.timeout(SECONDS + 300)
 def test_the_page_leads_from_an_empty_host_to_mail_backups_and_an_upgrade(tmp_path: Path) -> None:
     found = follow(tmp_path / "host")
 

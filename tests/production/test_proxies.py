@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from typing import cast
 from urllib.parse import urlencode, urlsplit
 
@@ -15,7 +16,9 @@ from mailqueue.api.http.requests.body import BODY_BYTES
 from mailqueue.api.suppression.lists import IMPORT_BYTES
 from mailqueue.embedded.ports import free_port
 from tests.deploy.proxies import API, CLIENT, CONSOLE, LINKS, PROXIES, Proxy
-from tests.whole.running import Home, Up, eventually, up
+from tests.scratch import lent
+from tests.whole.conftest import home_named
+from tests.whole.running import Up, eventually, up
 
 PUBLIC = ("/pref/none", "/confirm/none", "/t/u/none", "/exports/none")
 TOKEN = "mq-a-token-that-must-not-be-logged"
@@ -29,16 +32,17 @@ def ports() -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def running(shared_home: Home, ports: dict[str, int]) -> Iterator[Up]:
+def running(reachable_folder: Path, ports: dict[str, int]) -> Iterator[Up]:
     """An installation with a port for each part, as docs/production.md has it."""
-    home = shared_home.with_(
+    own = home_named(reachable_folder, "proxies")
+    home = own.with_(
         MAILQUEUE_PUBLIC_URL=f"https://{LINKS}",
         MAILQUEUE_CONSOLE_URL=f"https://{CONSOLE}",
         MAILQUEUE_API_NAMES=API,
         MAILQUEUE_CONSOLE_PORT=str(ports[CONSOLE]),
         MAILQUEUE_PUBLIC_PORT=str(ports[LINKS]),
     )
-    with up(home, "--workers", "1", "--port", str(ports[API])) as found:
+    with lent(own.data), up(home, "--workers", "1", "--port", str(ports[API])) as found:
         yield found
 
 
