@@ -78,6 +78,36 @@ async def test_an_account_changes_while(database: DatabaseSettings, beside: str)
         ) == (0 if "removed" in beside else 1)
 
 
+async def test_two_statements_add_accounts_to_the_same_projects_in_opposite_order(
+    database: DatabaseSettings,
+) -> None:
+    """Both wait for lanes of the second project while a third session holds them."""
+    async with opened(database, 3) as (holder, one, other):
+        projects = [await make.project(holder) for _ in range(2)]
+        projects.sort()
+        add = """
+            INSERT INTO mailqueue.sender_accounts
+                   (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok)
+            SELECT p, %s, 'sender@example.com', '127.0.0.1', 25, 'none', true
+              FROM unnest(%s::uuid[]) AS p
+        """
+        async with holder.transaction():
+            await holder.execute(
+                "SELECT FROM mailqueue.lanes WHERE project_id = %s FOR NO KEY UPDATE",
+                (projects[1],),
+            )
+            backward = asyncio.create_task(one.execute(add, ("a", projects[::-1])))
+            await until_waiting(holder, one)
+            forward = asyncio.create_task(other.execute(add, ("b", projects)))
+            await until_waiting(holder, other)
+
+        await asyncio.gather(backward, forward)
+
+        names = "SELECT DISTINCT route FROM mailqueue.lanes WHERE project_id = ANY (%s)"
+        found = {route for (route,) in await (await one.execute(names, (projects,))).fetchall()}
+        assert {"a", "b"} <= found
+
+
 async def test_a_project_changes_while_a_claim_creates_a_lane_and_another_takes_it(
     database: DatabaseSettings,
 ) -> None:

@@ -20,6 +20,8 @@ BATCH = 100
 """Mails of a batch, a claim and a settlement."""
 ACCOUNTS = 2_000
 """Sender accounts of a project that has many."""
+MANY = 800
+"""Sender accounts beside which others are added."""
 
 MORE_ACCOUNTS = """
     INSERT INTO mailqueue.sender_accounts
@@ -29,10 +31,14 @@ MORE_ACCOUNTS = """
       FROM mailqueue.sender_accounts AS a, generate_series(2, %s) AS n
      WHERE a.name = 'nowhere'
 """
-THEIR_LIMITS = """
-    SELECT mailqueue.keep_limit(a.project_id, a.id, a.daily_limit, a.rate_per_second, a.burst,
-                                a.batch_size, a.time_zone, NULL, NULL)
-      FROM mailqueue.sender_accounts AS a WHERE a.name LIKE 'nowhere-%'
+
+ADDED_ACCOUNTS = """
+    INSERT INTO mailqueue.sender_accounts
+           (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok)
+    SELECT a.project_id, %s::text || n, a.email, a.smtp_host, a.smtp_port, a.smtp_tls,
+           a.is_private_ok
+      FROM mailqueue.sender_accounts AS a, generate_series(1, %s) AS n
+     WHERE a.name = 'nowhere'
 """
 
 
@@ -72,19 +78,17 @@ async def queued(setup: CaseSetup) -> None:
 
 
 async def crowded(setup: CaseSetup) -> None:
-    """Queue the mails of all claims in a project with ACCOUNTS sender accounts.
-
-    Its lanes are made once, not for each account.
-    """
+    """Queue the mails of all claims in a project with ACCOUNTS sender accounts."""
     await queued(setup)
-    async with setup.driver() as conn, conn.transaction():
-        await conn.execute("SET LOCAL ROLE mailqueue_owner")
-        table = "ALTER TABLE mailqueue.sender_accounts {} TRIGGER sender_accounts_limits"
-        await conn.execute(table.format("DISABLE").encode())
+    async with setup.driver() as conn:
         await conn.execute(MORE_ACCOUNTS, (ACCOUNTS,))
-        await conn.execute(table.format("ENABLE").encode())
-        await conn.execute(THEIR_LIMITS)
-        await conn.execute("SELECT mailqueue.make_lanes(mailqueue.project_named('default'))")
+
+
+async def many_accounts(setup: CaseSetup) -> None:
+    """Add MANY sender accounts to the default project."""
+    await account(setup)
+    async with setup.driver() as conn:
+        await conn.execute(MORE_ACCOUNTS, (MANY,))
 
 
 async def claimed(setup: CaseSetup) -> None:

@@ -36,6 +36,7 @@ from tests import make
 from tests.adapters.sending.test_worker import settings_of, worker
 from tests.api.support.calling import HELLO, calling
 from tests.cost.case import (
+    ADDED_ACCOUNTS,
     BATCH,
     CaseSetup,
     account,
@@ -44,6 +45,7 @@ from tests.cost.case import (
     claimed,
     crowded,
     mails_left,
+    many_accounts,
     nothing,
     queued,
 )
@@ -108,6 +110,14 @@ async def enqueue_batch(setup: CaseSetup, units: int) -> None:
                 "SELECT count(*) FROM mailqueue.enqueue_batch('default', %s)",
                 (Jsonb([_message(number * BATCH + n) for n in range(BATCH)]),),
             )
+
+
+async def insert_accounts(setup: CaseSetup, units: int) -> None:
+    await _insert_accounts(setup, units, 120)
+
+
+async def insert_one_account(setup: CaseSetup, units: int) -> None:
+    await _insert_accounts(setup, units, 1)
 
 
 async def post(setup: CaseSetup, units: int) -> None:
@@ -248,6 +258,8 @@ CASES: Sequence[Case] = (
     Case("accept: SMTP", submit, nothing),
     Case("claim: 100 mails", claim, queued, units=6),
     Case("claim: 100 mails of a project with 2,000 accounts", claim, crowded, units=6),
+    Case("accounts: 120 in one INSERT", insert_accounts, account, units=6),
+    Case("accounts: one more beside 800", insert_one_account, many_accounts, units=6),
     Case("mark: 100 mails", mark, claimed, units=6),
     Case("settle: 100 mails", settle, claimed, units=6),
     Case("send worker: INSERT, claim, mark, settle", send, nothing, warm=16),
@@ -274,3 +286,10 @@ def _message(number: int) -> dict[str, Any]:
         "html": mail.html,
         "text": mail.text,
     }
+
+
+async def _insert_accounts(setup: CaseSetup, units: int, count: int) -> None:
+    """Add so many sender accounts to the default project, in one statement a unit."""
+    async with connect(setup.database) as conn:
+        for number in range(units):
+            await conn.execute(ADDED_ACCOUNTS, (f"added-{number}-", count))

@@ -1,8 +1,44 @@
 -- Lanes and limits follow projects and sender accounts by themselves; producers only look them up.
 
--- Idempotent: lanes of a project for each priority and route, with their candidate accounts in order.
 -- The trap serves only projects that have no other account; it is never a fallback. Accounts find their limits by
 -- index, whatever statistics say: a project with hundreds of new ones would read all limits for each.
+CREATE OR REPLACE FUNCTION mailqueue.candidates_of(p_project uuid, OUT limits integer[], OUT traps integer[])
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+    WITH account AS MATERIALIZED (
+        SELECT m.id, a.provider = 'trap' AS is_trap, a.is_fallback, a.priority, a.id AS account
+          FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+         WHERE a.project_id = p_project
+    )
+    SELECT coalesce(array_agg(c.id ORDER BY c.is_fallback, c.priority, c.account) FILTER (WHERE NOT c.is_trap),
+                    array_agg(c.id ORDER BY c.account), '{}'),
+           coalesce(array_agg(c.id ORDER BY c.priority, c.account) FILTER (WHERE c.is_trap), '{}')
+      FROM account AS c
+$$;
+COMMENT ON FUNCTION mailqueue.candidates_of(uuid) IS
+    'Limits of the accounts of a project for mail that names none, in order, and of those for test mail.';
+
+-- Read from the lanes they stand beside, by their route, whatever statistics say: OFFSET keeps that order.
+CREATE OR REPLACE FUNCTION mailqueue.lanes_beside(p_homes integer[])
+RETURNS TABLE (id integer, home_limits integer[])
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+    SELECT b.id, h.account_limits
+      FROM mailqueue.lanes AS h
+     CROSS JOIN LATERAL (
+           SELECT x.id FROM mailqueue.lanes AS x
+            WHERE x.project_id = h.project_id AND coalesce(x.home_route, x.route) COLLATE "C" = h.route
+              AND x.priority + 0 = h.priority AND x.home_route IS NOT NULL OFFSET 0) AS b
+     WHERE h.id = ANY (p_homes)
+$$;
+COMMENT ON FUNCTION mailqueue.lanes_beside(integer[]) IS
+    'Lanes beside these, for mail that is set aside or tries the next account, and the candidates of these.';
+
+-- Idempotent: lanes of a project for each priority and route, with their candidate accounts in order.
 CREATE OR REPLACE FUNCTION mailqueue.make_lanes(p_project uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -18,17 +54,7 @@ BEGIN
     SELECT p.weight INTO v_weight FROM mailqueue.projects AS p WHERE p.id = p_project;
     SELECT m.id INTO v_project_limit FROM mailqueue.limits AS m
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL;
-    SELECT array_agg(m.id ORDER BY a.is_fallback, a.priority, a.id) FILTER (WHERE a.provider <> 'trap') INTO v_default
-      FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-     WHERE a.project_id = p_project;
-    SELECT coalesce(array_agg(m.id ORDER BY a.priority, a.id), '{}') INTO v_traps
-      FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-     WHERE a.project_id = p_project AND a.provider = 'trap';
-    IF v_default IS NULL THEN
-        SELECT array_agg(m.id) INTO v_default
-          FROM mailqueue.sender_accounts AS a JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
-         WHERE a.project_id = p_project;
-    END IF;
+    SELECT c.limits, c.traps INTO v_default, v_traps FROM mailqueue.candidates_of(p_project) AS c;
     INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, rule_id)
     SELECT p_project, p, r.route, v_weight, v_project_limit, coalesce(r.accounts, '{}'), r.rule_id
       FROM generate_series(0, 3) AS p,
@@ -49,9 +75,9 @@ BEGIN
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
     -- What a rule that is gone has left takes the accounts of mail without a rule.
-    UPDATE mailqueue.lanes AS l SET account_limits = coalesce(v_default, '{}')
+    UPDATE mailqueue.lanes AS l SET account_limits = v_default
      WHERE l.project_id = p_project AND l.rule_id IS NOT NULL
-       AND l.account_limits IS DISTINCT FROM coalesce(v_default, '{}')
+       AND l.account_limits IS DISTINCT FROM v_default
        AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id);
     UPDATE mailqueue.lanes AS l SET account_limits = v_traps  -- of a project that had several traps
      WHERE l.project_id = p_project AND l.route LIKE '(test) %' AND l.home_route IS NULL
@@ -157,40 +183,51 @@ CREATE OR REPLACE TRIGGER sender_accounts_revision BEFORE UPDATE ON mailqueue.se
     FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_revision();
 
 -- A send delay is a rate too: one mail a delay, shared by all workers.
+CREATE OR REPLACE FUNCTION mailqueue.keep_sender_limit(a mailqueue.sender_accounts) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off
+AS $$
+BEGIN
+    PERFORM mailqueue.keep_limit(a.project_id, a.id, a.daily_limit,
+        least(a.rate_per_second, 1000.0 / nullif(a.send_delay_ms, 0)),
+        CASE WHEN a.send_delay_ms > 0 THEN greatest(1, least(a.burst, ceil(1000.0 / a.send_delay_ms)::integer))
+             ELSE a.burst END,
+        a.batch_size, a.time_zone,
+        CASE WHEN a.status <> 'active' THEN a.status END, a.status_until);
+    UPDATE mailqueue.limits AS m SET hourly_limit = a.hourly_limit, minute_limit = a.minute_limit
+     WHERE m.sender_account_id = a.id
+       AND (m.hourly_limit, m.minute_limit) IS DISTINCT FROM (a.hourly_limit, a.minute_limit);
+    -- Warm-up begins on the day it is asked for; other stages later do not begin it anew.
+    UPDATE mailqueue.limits AS m
+       SET warm_up = a.warm_up,
+           warm_up_from = CASE WHEN a.warm_up IS NULL THEN NULL
+                               ELSE coalesce(m.warm_up_from, (now() AT TIME ZONE a.time_zone)::date) END
+     WHERE m.sender_account_id = a.id AND m.warm_up IS DISTINCT FROM a.warm_up;
+END $$;
+COMMENT ON FUNCTION mailqueue.keep_sender_limit(mailqueue.sender_accounts) IS
+    'Write the limit of a sender account; its lanes are locked.';
+
 CREATE OR REPLACE FUNCTION mailqueue.sender_accounts_limits() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    IF TG_OP = 'UPDATE' AND NEW.revision = OLD.revision THEN  -- its last use was noted: no lanes are locked
+    IF NEW.revision = OLD.revision THEN                      -- its last use was noted: no lanes are locked
         RETURN NULL;
     END IF;
-    IF TG_OP = 'INSERT' OR NEW.status_until IS DISTINCT FROM OLD.status_until THEN
+    IF NEW.status_until IS DISTINCT FROM OLD.status_until THEN
         PERFORM mailqueue.check_instant('until', NEW.status_until, true);
     END IF;
     PERFORM mailqueue.lock_lanes(NEW.project_id);
-    PERFORM mailqueue.keep_limit(NEW.project_id, NEW.id, NEW.daily_limit,
-        least(NEW.rate_per_second, 1000.0 / nullif(NEW.send_delay_ms, 0)),
-        CASE WHEN NEW.send_delay_ms > 0 THEN greatest(1, least(NEW.burst, ceil(1000.0 / NEW.send_delay_ms)::integer))
-             ELSE NEW.burst END,
-        NEW.batch_size, NEW.time_zone,
-        CASE WHEN NEW.status <> 'active' THEN NEW.status END, NEW.status_until);
-    UPDATE mailqueue.limits AS m SET hourly_limit = NEW.hourly_limit, minute_limit = NEW.minute_limit
-     WHERE m.sender_account_id = NEW.id
-       AND (m.hourly_limit, m.minute_limit) IS DISTINCT FROM (NEW.hourly_limit, NEW.minute_limit);
-    -- Warm-up begins on the day it is asked for; other stages later do not begin it anew.
-    UPDATE mailqueue.limits AS m
-       SET warm_up = NEW.warm_up,
-           warm_up_from = CASE WHEN NEW.warm_up IS NULL THEN NULL
-                               ELSE coalesce(m.warm_up_from, (now() AT TIME ZONE NEW.time_zone)::date) END
-     WHERE m.sender_account_id = NEW.id AND m.warm_up IS DISTINCT FROM NEW.warm_up;
+    PERFORM mailqueue.keep_sender_limit(NEW);
     PERFORM mailqueue.make_lanes(NEW.project_id);
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION mailqueue.sender_accounts_limits() IS
-    'AFTER change of a sender account: its limit and lanes follow.';
+    'AFTER UPDATE of a sender account: its limit and lanes follow.';
 
-CREATE OR REPLACE TRIGGER sender_accounts_limits AFTER INSERT OR UPDATE ON mailqueue.sender_accounts
+CREATE OR REPLACE TRIGGER sender_accounts_limits AFTER UPDATE ON mailqueue.sender_accounts
     FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_limits();
 
 CREATE OR REPLACE FUNCTION mailqueue.keep_limit(p_project uuid, p_account integer, p_daily integer, p_rate numeric,
@@ -210,7 +247,11 @@ BEGIN
            blocked_reason = p_reason, blocked_until = p_until, failures = 0,
            circuit_opened_at = NULL, circuit_held_until = NULL, circuit_probe_claim = NULL,
            circuit_closed_at = clock_timestamp()
-     WHERE m.project_id = p_project AND m.sender_account_id IS NOT DISTINCT FROM p_account;
+     WHERE m.id = CASE WHEN p_account IS NULL
+                            THEN (SELECT o.id FROM mailqueue.limits AS o
+                                   WHERE o.project_id = p_project AND o.sender_account_id IS NULL)
+                       ELSE (SELECT o.id FROM mailqueue.limits AS o
+                              WHERE o.sender_account_id = p_account AND o.project_id = p_project) END;
     IF NOT FOUND THEN
         INSERT INTO mailqueue.limits (project_id, sender_account_id, daily_limit, rate_per_second, burst, capacity,
                                       batch_size, time_zone, blocked_reason, blocked_until)

@@ -117,14 +117,12 @@ END $$;
 COMMENT ON FUNCTION mailqueue.resume_sending(text, text, text, text) IS 'End a pause; false if there was none.';
 
 -- Idempotent: a lane for each pause in force beside each ordinary lane of the project, with the same accounts.
-CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes(p_project uuid) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes_of(p_project uuid, p_homes integer[]) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     -- Read once: a scan for each pause would read the lanes that are being created.
-    WITH home AS MATERIALIZED (
-        SELECT h.* FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL
-    )
+    WITH home AS MATERIALIZED (SELECT h.* FROM mailqueue.lanes AS h WHERE h.id = ANY (p_homes))
     INSERT INTO mailqueue.lanes AS l (project_id, priority, route, weight, project_limit, account_limits, home_route,
                                       pause_kind, pause_value, blocked_until, blocked_reason)
     SELECT h.project_id, h.priority, h.route || '|' || p.kind || ':' || p.value, h.weight, h.project_limit,
@@ -132,14 +130,19 @@ AS $$
       FROM mailqueue.pauses AS p CROSS JOIN home AS h
      WHERE p.project_id = p_project AND p.until > clock_timestamp()
     ON CONFLICT (project_id, priority, route) DO NOTHING;
-    WITH home AS MATERIALIZED (
-        SELECT h.* FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL
-    )
-    UPDATE mailqueue.lanes AS l SET account_limits = h.account_limits
-      FROM home AS h
-     WHERE l.project_id = p_project AND l.home_route IS NOT NULL AND l.pause_kind <> 'next'
-       AND h.priority = l.priority AND h.route = l.home_route
-       AND l.account_limits IS DISTINCT FROM h.account_limits;
+    UPDATE mailqueue.lanes AS l SET account_limits = b.home_limits
+      FROM mailqueue.lanes_beside(p_homes) AS b
+     WHERE l.id = b.id AND l.pause_kind <> 'next' AND l.account_limits IS DISTINCT FROM b.home_limits;
+$$;
+COMMENT ON FUNCTION mailqueue.make_aside_lanes_of(uuid, integer[]) IS
+    'Create or update the lanes beside these for mail of a project''s paused campaigns and domains.';
+
+CREATE OR REPLACE FUNCTION mailqueue.make_aside_lanes(p_project uuid) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.make_aside_lanes_of(p_project, ARRAY(
+           SELECT h.id FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL))
 $$;
 COMMENT ON FUNCTION mailqueue.make_aside_lanes(uuid) IS
     'Create or update the lanes for mail of a project''s paused campaigns and domains.';

@@ -9,8 +9,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.rotated(integer[], integer) IS 'Candidates rotated so that this one is last.';
 
--- Idempotent: for each ordinary lane with several candidates, a lane for each that may refuse its mail.
-CREATE OR REPLACE FUNCTION mailqueue.make_next_lanes(p_project uuid) RETURNS void
+-- Idempotent: for each of these ordinary lanes with several candidates, a lane for each that may refuse its mail. Lanes
+-- of a project that has had fewer accounts have 20 candidates at most: more would be written with each account.
+CREATE OR REPLACE FUNCTION mailqueue.make_next_lanes_of(p_project uuid, p_homes integer[]) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -20,13 +21,23 @@ AS $$
            mailqueue.rotated(h.account_limits, c.id), h.route,
            'next', c.id::text
       FROM mailqueue.lanes AS h CROSS JOIN LATERAL unnest(h.account_limits) AS c(id)
-     WHERE h.project_id = p_project AND h.home_route IS NULL AND cardinality(h.account_limits) BETWEEN 2 AND 20
+     WHERE h.id = ANY (p_homes) AND cardinality(h.account_limits) BETWEEN 2 AND 20
     ON CONFLICT (project_id, priority, route) DO NOTHING;
-    UPDATE mailqueue.lanes AS l SET account_limits = mailqueue.rotated(h.account_limits, l.pause_value::integer)
-      FROM mailqueue.lanes AS h
-     WHERE l.project_id = p_project AND l.pause_kind = 'next' AND h.project_id = p_project AND h.priority = l.priority
-       AND h.route = l.home_route
-       AND l.account_limits IS DISTINCT FROM mailqueue.rotated(h.account_limits, l.pause_value::integer);
+    UPDATE mailqueue.lanes AS l
+       SET account_limits = (mailqueue.rotated(b.home_limits, l.pause_value::integer))[:20]
+      FROM mailqueue.lanes_beside(p_homes) AS b
+     WHERE l.id = b.id AND l.pause_kind = 'next'
+       AND l.account_limits IS DISTINCT FROM (mailqueue.rotated(b.home_limits, l.pause_value::integer))[:20];
+$$;
+COMMENT ON FUNCTION mailqueue.make_next_lanes_of(uuid, integer[]) IS
+    'Create or update the lanes for mail of these lanes that one of their accounts refused temporarily.';
+
+CREATE OR REPLACE FUNCTION mailqueue.make_next_lanes(p_project uuid) RETURNS void
+LANGUAGE sql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.make_next_lanes_of(p_project, ARRAY(
+           SELECT h.id FROM mailqueue.lanes AS h WHERE h.project_id = p_project AND h.home_route IS NULL))
 $$;
 COMMENT ON FUNCTION mailqueue.make_next_lanes(uuid) IS
     'Create or update the lanes for mail that an account of a project refused temporarily.';

@@ -19,7 +19,6 @@ AS $$
 DECLARE
     v_name text;
     v_rules integer[];
-    v_limit integer;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.lock_senders(p_project);
@@ -52,21 +51,7 @@ BEGIN
     )
     INSERT INTO mailqueue.email_events (project_id, email_id, type, recipient_email, sender_account_id, detail)
     SELECT p_project, k.id, 'held', k.recipient_email, p_account, k.last_error FROM kept AS k;
-    DELETE FROM mailqueue.limits AS m WHERE m.sender_account_id = p_account RETURNING m.id INTO v_limit;
-    DELETE FROM mailqueue.limit_counters AS c WHERE c.limit_id = v_limit;
-    DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = v_limit;
-    DELETE FROM mailqueue.limit_windows AS w WHERE w.limit_id = v_limit;
-    DELETE FROM mailqueue.sender_failures AS f WHERE f.sender_account_id = p_account;
     DELETE FROM mailqueue.sender_accounts AS a WHERE a.id = p_account;
-    -- Mail that named it is in these lanes, or will be, from a producer that has not committed: it is treated like mail
-    -- of a removed rule and uses the accounts of mail that names none. No rule has the id 0, and no account such a
-    -- name.
-    UPDATE mailqueue.lanes AS l
-       SET route = 'gone ' || p_account || substr(l.route, length(v_name) + 1),
-           home_route = CASE WHEN l.home_route IS NOT NULL THEN 'gone ' || p_account END,
-           rule_id = CASE WHEN l.home_route IS NULL THEN 0 ELSE l.rule_id END
-     WHERE l.project_id = p_project AND l.rule_id IS NULL AND coalesce(l.home_route, l.route) = v_name;
-    PERFORM mailqueue.make_lanes(p_project);
     INSERT INTO mailqueue.audit_events (project_id, actor, action, subject, detail)
     VALUES (p_project, p_by, 'sender.removed', 'sender ' || v_name, jsonb_build_object('id', p_account));
     RETURN true;

@@ -1,0 +1,6 @@
+-- no-transaction
+-- 0851_lanes_by_rule.sql
+-- Adds:    an index of the lanes of routing rules
+-- Running workers: not affected
+-- Locks:   none that anybody waits for
+CREATE INDEX CONCURRENTLY IF NOT EXISTS lanes_rule_idx ON mailqueue.lanes (project_id) WHERE rule_id IS NOT NULL;
