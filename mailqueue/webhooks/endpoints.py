@@ -120,31 +120,36 @@ async def change(
     project_id: UUID,
     webhook_id: UUID,
     *,
-    url: str,
-    event_types: list[str],
-    description: str | None,
+    url: str | None = None,
+    event_types: list[str] | None = None,
+    description: str | None = None,
     allowed: Collection[IpNetwork],
     by: str,
 ) -> WebhookRow:
     """Change URL, event types and description; waiting deliveries go to the new URL, too.
 
+    None keeps what there is, also what another session changes at the same time; an empty
+    description removes it.
+
     Raises:
         InvalidField: a field is invalid.
         NotFound: the project has no such webhook.
     """
-    now = await find(conn, project_id, webhook_id)
-    is_there = await endpoints_store.change(
-        conn,
-        project_id,
-        webhook_id,
-        url=url_of(url, allowed=allowed),
-        description=description_of(description),
-        event_types=event_types_of(event_types, format_named(now.format)),
-        by=by,
-    )
-    if not is_there:
-        raise NotFound("webhook", webhook_id)
-    return await find(conn, project_id, webhook_id)
+    async with conn.transaction():
+        if not await endpoints_store.lock(conn, project_id, webhook_id):
+            raise NotFound("webhook", webhook_id)
+        now = await find(conn, project_id, webhook_id)
+        types = now.event_types if event_types is None else event_types
+        await endpoints_store.change(
+            conn,
+            project_id,
+            webhook_id,
+            url=url_of(now.url if url is None else url, allowed=allowed),
+            description=description_of(now.description if description is None else description),
+            event_types=event_types_of(types, format_named(now.format)),
+            by=by,
+        )
+        return await find(conn, project_id, webhook_id)
 
 
 async def switch(

@@ -261,6 +261,7 @@ BEGIN
             mailqueue.ended_webhook_deliveries(uuid, uuid, uuid[], text[], text[], timestamptz, timestamptz, integer),
             mailqueue.switch_webhook(uuid, uuid, boolean, text), mailqueue.deliveries_of_email(uuid, uuid),
             mailqueue.remove_webhook(uuid, uuid, text),
+            mailqueue.lock_webhook(uuid, uuid),
             mailqueue.change_webhook(uuid, uuid, text, text, text[], text),
             mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text,
             integer, jsonb, text)',

@@ -28,6 +28,10 @@ WHERE w.removed_at IS NULL
 ORDER BY w.id
 LIMIT %(limit)s;
 
+-- name: lock_webhook :value
+-- Lock a webhook until the transaction ends; false if the project has no such webhook.
+SELECT mailqueue.lock_webhook(%(project_id)s, %(id)s);
+
 -- name: change_webhook :value
 -- Change URL and event types of a webhook; false if the project has no such webhook.
 SELECT mailqueue.change_webhook(%(project_id)s, %(id)s, %(url)s, %(description)s, %(event_types)s, %(by)s);

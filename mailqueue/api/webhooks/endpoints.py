@@ -80,14 +80,15 @@ async def change(call: RequestContext) -> Webhook:
     async with call.connection() as conn, unlocked(call, own, conn):
         now = await endpoints.find(conn, project_id, webhook_id)
         if body.model_fields_set & {"url", "event_types", "description"}:
-            has_words = "description" in body.model_fields_set
             now = await endpoints.change(
                 conn,
                 project_id,
                 webhook_id,
-                url=now.url if body.url is None else body.url,
-                event_types=now.event_types if body.event_types is None else [*body.event_types],
-                description=body.description if has_words else now.description,
+                url=body.url,
+                event_types=None if body.event_types is None else [*body.event_types],
+                description=(body.description or "")
+                if "description" in body.model_fields_set
+                else None,
                 allowed=call.settings.allowed_hosts,
                 by=call.by,
             )

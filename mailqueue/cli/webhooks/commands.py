@@ -187,9 +187,9 @@ def change(
                     app.conn,
                     now.project_id,
                     webhook_id,
-                    url=url or now.url,
-                    event_types=list(events) if events or all_events else now.event_types,
-                    description=now.description if description is None else description,
+                    url=url or None,
+                    event_types=list(events) if events or all_events else None,
+                    description=description,
                     allowed=app.settings.allowed_hosts,
                     by=operator(),
                 )

@@ -95,7 +95,7 @@ async def change(context: PageContext) -> Response:
                 webhook.id,
                 url=text_of(context.form, "url"),
                 event_types=_types(context.form),
-                description=text_of(context.form, "description") or None,
+                description=text_of(context.form, "description"),
                 allowed=context.console.settings.allowed_hosts,
                 by=context.user.by,
             )

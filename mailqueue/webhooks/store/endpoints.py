@@ -60,6 +60,12 @@ async def list_page(
     return await fetch.many(conn, "list_webhooks", asked, WebhookRow)
 
 
+async def lock(conn: Conn, project_id: UUID, webhook_id: UUID) -> bool:
+    """Lock a webhook until the transaction ends; False when there is no such webhook."""
+    asked = {"project_id": project_id, "id": webhook_id}
+    return await fetch.value(conn, "lock_webhook", asked, bool)
+
+
 async def change(
     conn: Conn,
     project_id: UUID,

@@ -86,7 +86,21 @@ END $$;
 COMMENT ON FUNCTION mailqueue.switch_webhook(uuid, uuid, boolean, text) IS
     'Enable or disable a webhook; false if the project has none with that id.';
 
--- p_change: url, description, event_types. A new URL starts without the failures of the old one.
+-- For changes that keep a part of what there is: it is read after this, so that none of two at once is lost.
+CREATE OR REPLACE FUNCTION mailqueue.lock_webhook(p_project uuid, p_webhook uuid) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM FROM mailqueue.webhooks AS w
+      WHERE w.id = p_webhook AND w.project_id = p_project AND w.removed_at IS NULL FOR NO KEY UPDATE;
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION mailqueue.lock_webhook(uuid, uuid) IS
+    'Lock a webhook until the transaction ends; false if the project has none with that id.';
+
+-- A new URL starts without the failures of the old one.
 CREATE OR REPLACE FUNCTION mailqueue.change_webhook(p_project uuid, p_webhook uuid, p_url text, p_description text,
     p_event_types text[], p_by text)
 RETURNS boolean
