@@ -1,6 +1,7 @@
 """Two changes of a webhook at the same time: each keeps what the other changes."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.mail.claim.steps import opened, until_waiting
 
 pytestmark = [pytest.mark.anyio, pytest.mark.deep]
 MASTER = MasterKey(bytes(range(32)))
-NEW = {
+NEW: dict[str, Any] = {
     "url": "https://example.com/hook",
     "event_types": [],
     "description": None,
