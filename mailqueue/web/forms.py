@@ -9,6 +9,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID
 
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -25,6 +26,10 @@ UPLOAD_SECONDS = 600.0
 SAFE_METHODS = ("GET", "HEAD")
 _FORM = "application/x-www-form-urlencoded"
 _FORM_OF_PARTS = "multipart/form-data"
+_CHARSETS = ("", "utf-8", "utf8", "us-ascii", "iso-8859-1")
+"""Charsets that a form may name. Others decode to what PostgreSQL cannot store, such as half a pair
+of surrogates.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +62,17 @@ async def open_form(
     The first of a name counts. There is no file where none was chosen, or the form cannot have one.
 
     Raises:
-        HTTPException: 415 for another type or a compressed body, 413 beyond MAX_BYTES and the bytes
-            of the file, 408 when it is sent too slowly, 400 if it cannot be read.
+        HTTPException: 415 for another type or charset or a compressed body, 413 beyond MAX_BYTES
+            and the bytes of the file, 408 when it is sent too slowly, 400 if it cannot be read.
     """
-    kind = request.headers.get("content-type", "" if bounds.needs_type else _FORM)
-    kind = kind.partition(";")[0].strip().lower()
+    given = request.headers.get("content-type", "" if bounds.needs_type else _FORM)
+    kind = given.partition(";")[0].strip().lower()
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must not be compressed")
     if kind not in (_FORM, _FORM_OF_PARTS):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a form")
+    if _charset_of(given) not in _CHARSETS:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must be in UTF-8, without another charset")
     try:
         async with asyncio.timeout(UPLOAD_SECONDS if bounds.max_file else FORM_SECONDS):
             if kind == _FORM:
@@ -98,6 +105,12 @@ async def open_form(
         for _, value in parts:
             if isinstance(value, UploadFile):
                 await value.close()
+
+
+def _charset_of(content_type: str) -> str:
+    """Return the charset that a Content-Type names, in lower case; empty without one. Pure."""
+    _, options = parse_options_header(content_type)
+    return options.get(b"charset", b"").decode("latin-1").strip().lower()
 
 
 async def _parsed_parts(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:

@@ -115,6 +115,12 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def sentence(text: str) -> str:
+    """Return an error text as a sentence. Pure."""
+    begun = text[:1].upper() + text[1:]
+    return begun if begun.endswith((".", "!", "?")) else f"{begun}."
+
+
 def path_with(path: str, **query: object) -> str:
     """Return a path with a query; empty parameters are left out."""
     given = {name: value for name, value in query.items() if value not in (None, "")}

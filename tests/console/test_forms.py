@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.console.frame import tokens
 from mailqueue.core.secret import Secret
+from mailqueue.web import tokens
 from tests import make
 from tests.console.visiting import Visiting, fields_of
 
@@ -175,3 +175,22 @@ async def test_forms_that_cannot_be_read_are_refused(console: Visiting) -> None:
                 headers={"Content-Type": kind, "Origin": visitor.origin},
             )
             assert response.status_code == status, body[:20]
+
+
+@pytest.mark.parametrize("charset", ["no-such", "utf-7", "undefined", "hex"])
+async def test_a_form_in_another_charset_is_refused_with_a_sentence(
+    console: Visiting, charset: str
+) -> None:
+    parts = b'--end\r\nContent-Disposition: form-data; name="name"\r\n\r\n+2AA-\r\n--end--\r\n'
+    async with console.visitor() as visitor:
+        response = await visitor.http.post(
+            "/console/login",
+            content=parts,
+            headers={
+                "Origin": visitor.origin,
+                "Content-Type": f"multipart/form-data; boundary=end; charset={charset}",
+            },
+        )
+
+    assert response.status_code == 415
+    assert "The form must be in UTF-8" in response.text

@@ -15,11 +15,11 @@ from mailqueue.administration.users import manage
 from mailqueue.administration.users.passwords import Cost, Passwords
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
-from mailqueue.console.frame import tokens
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.web import tokens
 from mailqueue.wiring.api import build_services, trial_transports
 from mailqueue.wiring.console import login_provider, message_sources
 from mailqueue.wiring.webhooks import poster_of

@@ -141,6 +141,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "settings.secret_files",
         "settings.variables",
     ),
+    "python_multipart": ("web.forms",),
     "rich": ("cli.*",),
     "segno": ("console.second_factor.*",),
     "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard", "web.*"),

@@ -16,6 +16,9 @@ from mailqueue.web.forms import MAX_BYTES, FormBounds, open_form, read_form
 from mailqueue.web.schemas import Choices, FormSchema, TextLines, fields_of, read_as, typed_of
 
 FORM = "application/x-www-form-urlencoded"
+IN_PARTS = "multipart/form-data; boundary=end"
+# Half a pair of surrogates in UTF-7, which PostgreSQL cannot store.
+PARTS = b'--end\r\nContent-Disposition: form-data; name="a"\r\n\r\n+2AA-\r\n--end--\r\n'
 
 
 def client_of(bounds: FormBounds) -> TestClient:
@@ -49,6 +52,10 @@ def test_a_form_is_read_in_either_type_and_the_first_of_a_name_counts() -> None:
         (b"a=%ff", {"Content-Type": FORM}, 400),
         (b"a=1&b=2&c=3&d=4", {"Content-Type": FORM}, 400),
         (b"x", {"Content-Type": "multipart/form-data"}, 400),
+        (b"a=1", {"Content-Type": f"{FORM}; charset=no-such"}, 415),
+        (PARTS, {"Content-Type": f"{IN_PARTS}; charset=no-such"}, 415),
+        (PARTS, {"Content-Type": f"{IN_PARTS}; charset=utf-7"}, 415),
+        (PARTS, {"Content-Type": f"{IN_PARTS}; charset=undefined"}, 415),
     ],
 )
 def test_what_is_no_form_or_too_large_is_refused(

@@ -8,12 +8,12 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.analytics.ab_tests import requests
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.automation.ab_tests import AbTest, AbTestVariant
 from mailqueue.db.fetch import Conn
 from mailqueue.web.forms import uuid_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/ab-tests"
 AB_TEST = f"{PATH}/{{ab_test_id}}"

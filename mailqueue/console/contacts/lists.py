@@ -9,7 +9,6 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.contacts.pages import PATH as CONTACTS
 from mailqueue.console.contacts.pages import number_in
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contacts import lists
@@ -21,6 +20,7 @@ from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.acting import note_act
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/lists"
 LIST = f"{PATH}/{{list}}"

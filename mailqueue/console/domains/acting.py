@@ -7,7 +7,6 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.domains.pages import DOMAIN, PATH, domain_in_path
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.domains import DkimKeyStatus
@@ -21,6 +20,7 @@ from mailqueue.dkim.keys import Algorithm
 from mailqueue.tracking import domains as tracking_domains
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 NEW = f"{PATH}/new"  # no domain of an address has one label
 KEY = f"{DOMAIN}/keys/{{dkim_key}}"

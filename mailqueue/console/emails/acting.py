@@ -10,7 +10,6 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.emails.actions import ACTIONS, EmailAction
 from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import act_pages
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.emails import Acted
@@ -21,6 +20,7 @@ from mailqueue.operations import acting
 from mailqueue.senders import accounts
 from mailqueue.suppression import entries
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which stands in the audit log."""

@@ -14,7 +14,6 @@ from mailqueue.analytics.exports.writing import MEDIA_TYPES
 from mailqueue.console.exports import form as exports_form
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -22,6 +21,7 @@ from mailqueue.contract.exports import DataExport, ExportKind
 from mailqueue.core.errors import Conflict, Forbidden, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.web.forms import text_of, uuid_of
+from mailqueue.web.rendering import sentence
 from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 
 PATH = "/console/projects/{project}/exports"

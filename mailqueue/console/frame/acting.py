@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.web.rendering import sentence
 
 
 @dataclass(frozen=True, slots=True)

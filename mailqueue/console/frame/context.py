@@ -16,7 +16,6 @@ from mailqueue.administration.users import seeing
 from mailqueue.administration.users.model import Right, SeenProject, Session
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
-from mailqueue.console.frame import tokens
 from mailqueue.console.frame.banner import PauseBanner
 from mailqueue.console.frame.navigation import NavigationLink, Section, links
 from mailqueue.console.frame.rendering import render
@@ -33,6 +32,7 @@ from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
+from mailqueue.web import tokens
 from mailqueue.web.forms import text_of, uuid_of
 from mailqueue.webhooks.trial import MakePoster, no_poster
 

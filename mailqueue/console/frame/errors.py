@@ -16,6 +16,7 @@ from mailqueue.core.errors import (
     TooManyRequests,
     Unavailable,
 )
+from mailqueue.web.rendering import sentence
 
 _STATUSES: tuple[tuple[type[MailqueueError], HTTPStatus], ...] = (
     (NotFound, HTTPStatus.NOT_FOUND),
@@ -56,9 +57,3 @@ def error_page(context: PageContext, exc: MailqueueError | HTTPException | None)
     )
     response.headers.update(headers)
     return response
-
-
-def sentence(text: str) -> str:
-    """Return an error text as a sentence. Pure."""
-    begun = text[:1].upper() + text[1:]
-    return begun if begun.endswith((".", "!", "?")) else f"{begun}."

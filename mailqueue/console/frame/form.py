@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.web.rendering import sentence
 from mailqueue.web.schemas import Form, fields_of, read_as, typed_of
 
 

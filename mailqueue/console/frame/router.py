@@ -14,12 +14,13 @@ from starlette.types import Receive, Scope, Send
 
 from mailqueue.administration.users import seeing, sessions
 from mailqueue.administration.users.model import Right
-from mailqueue.console.frame import cookies, tokens
+from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
+from mailqueue.web import tokens
 from mailqueue.web.forms import SAFE_METHODS, FormBounds, is_same_origin, open_form, read_form
 
 LOGIN = "/console/login"

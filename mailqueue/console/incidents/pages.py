@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -28,6 +27,7 @@ from mailqueue.operations.background import MAX_COUNTED, MAX_REASON, OperationVe
 from mailqueue.operations.model import PRIORITIES
 from mailqueue.senders import accounts
 from mailqueue.web.forms import uuid_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/incidents"
 OPERATION = f"{PATH}/operations/{{operation_id}}"

@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.infrastructure.pages import PATH
 from mailqueue.console.pauses.pages import MAX_REASON, SPANS
@@ -14,7 +13,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.operations import platform
 from mailqueue.operations.model import StoppedEmails
 from mailqueue.web.forms import text_of
-from mailqueue.web.rendering import path_with
+from mailqueue.web.rendering import path_with, sentence
 
 PAUSE = f"{PATH}/pause"
 RESUME = f"{PATH}/resume"

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.origin import api_origin
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -18,6 +17,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.model import ApiKey, IssuedKey
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 NEW = f"{PATH}/new"
 _KEPT = ("name", "mode", "expires", "requests_per_second", *keys_form.SCOPE_FIELDS)

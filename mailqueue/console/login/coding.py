@@ -7,13 +7,12 @@ from starlette.responses import Response
 from mailqueue.administration.users.proofs import WrongCode
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import LOGIN
 from mailqueue.console.login.pages import CODE, local_path, refused, source_of
 from mailqueue.core.errors import TooManyRequests, Unauthorized, Unavailable
 from mailqueue.web.forms import text_of
-from mailqueue.web.rendering import path_with
+from mailqueue.web.rendering import path_with, sentence
 
 
 async def show(context: PageContext) -> Response:

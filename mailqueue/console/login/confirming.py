@@ -6,12 +6,12 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.sessions import CONFIRMED
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import CONFIRM
 from mailqueue.console.login.pages import local_path
 from mailqueue.core.errors import InvalidField, TooManyRequests
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 
 async def show(context: PageContext) -> Response:

@@ -11,7 +11,6 @@ from mailqueue.administration.users.model import CodeNeeded, LoginSource
 from mailqueue.administration.users.passwords import MIN_CHARACTERS
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import HOME, LOGIN
 from mailqueue.core.errors import (
@@ -25,7 +24,7 @@ from mailqueue.core.errors import (
 )
 from mailqueue.trap.access import is_loopback
 from mailqueue.web.forms import text_of
-from mailqueue.web.rendering import path_with
+from mailqueue.web.rendering import path_with, sentence
 
 CODE = f"{LOGIN}/code"
 WELCOME = "/console/welcome"

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -15,6 +14,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/pauses"
 FIELDS = ("kind", "name", "lasts", "reason", "is_ahead")

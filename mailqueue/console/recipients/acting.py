@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import act_pages
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.recipients.pages import RECIPIENT
@@ -20,6 +19,7 @@ from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import address_of, category_of
 from mailqueue.suppression.model import NewSuppression
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 MAX_REASON = 500
 """Maximum length in characters of a reason, which is stored with the suppression."""

@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.second_factor.factors import BEGUN_LASTS
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import SECOND_FACTOR
 from mailqueue.core.errors import Conflict, InvalidField, NotFound, TooManyRequests
 from mailqueue.core.secret import Secret
+from mailqueue.web.rendering import sentence
 
 BEGIN = f"{SECOND_FACTOR}/begin"
 TURN_ON = f"{SECOND_FACTOR}/on"

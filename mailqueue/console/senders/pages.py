@@ -7,12 +7,12 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import NotFound
 from mailqueue.senders import accounts, health
 from mailqueue.senders.values import are_trapped, senders_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/senders"
 SENDER = f"{PATH}/{{sender}}"

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.automation.sequences import (
@@ -20,6 +19,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.sequences import definitions, enrollments
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/sequences"
 SEQUENCE = f"{PATH}/{{sequence}}"

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from mailqueue.administration import settings
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -23,6 +22,7 @@ from mailqueue.tenants.projects.settings.model import (
     SettingGroup,
 )
 from mailqueue.tenants.projects.settings.registry import PROJECT_SETTINGS
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/settings"
 CHANGE = f"{PATH}/change"

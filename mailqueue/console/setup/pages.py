@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
@@ -36,6 +35,7 @@ from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/setup"
 _KEYS_LOOKED_AT = 50

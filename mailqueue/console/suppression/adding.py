@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.suppression.pages import PATH, REASONS
@@ -18,6 +17,7 @@ from mailqueue.suppression.acceptable import MAX_DETAIL_CHARACTERS, new_suppress
 from mailqueue.suppression.lists.importing import import_list
 from mailqueue.suppression.model import ImportTally, NewSuppression
 from mailqueue.web.forms import day_of, text_of
+from mailqueue.web.rendering import sentence
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 _FIELDS = ("addresses", "category", "detail", "expires")

@@ -4,7 +4,6 @@ from starlette.responses import Response, StreamingResponse
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.page import Page
@@ -14,6 +13,7 @@ from mailqueue.core.paging import key_of
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import category_of
 from mailqueue.suppression.lists.exporting import Format, export
+from mailqueue.web.rendering import sentence
 from mailqueue.web.security_headers import DOWNLOAD_HEADERS
 
 PATH = "/console/projects/{project}/suppressions"

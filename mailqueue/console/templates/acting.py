@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage, act_pages
 from mailqueue.console.templates.owner import (
     PLATFORM_TEMPLATE,
@@ -21,6 +20,7 @@ from mailqueue.templates import cloning, versions, writing
 from mailqueue.templates.model import TemplateRow, VersionRow
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 _VERSION = f"{PLATFORM_TEMPLATE}/versions/{{version}}"
 

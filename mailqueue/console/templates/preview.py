@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM_TEMPLATE,
@@ -22,6 +21,7 @@ from mailqueue.contract.templates import Preview
 from mailqueue.core.errors import InvalidField
 from mailqueue.templates import previews
 from mailqueue.templates.model import TemplateRow
+from mailqueue.web.rendering import sentence
 from mailqueue.web.security_headers import framed
 
 FIELDS = ("version", "language", "variables")

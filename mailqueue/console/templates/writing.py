@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (
     PLATFORM,
@@ -29,6 +28,7 @@ from mailqueue.templates.model import (
     VersionRow,
 )
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 NEW = f"{PLATFORM}/new"
 CHANGE = f"{PLATFORM_TEMPLATE}/change"

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from mailqueue.administration.users import manage
 from mailqueue.administration.users.model import PasswordLink, Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 ADD = f"{USERS}/add"
 _LABELS = {"name": "the name", "role": "the role", "project": "projects"}

@@ -7,13 +7,13 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.webhooks.pages import PATH, WEBHOOK, find_webhook
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 from mailqueue.webhooks import acceptable, endpoints
 from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.model import MEANING_BY_TYPE, EventType, WebhookRow, WithSecret

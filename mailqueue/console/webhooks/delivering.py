@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.webhooks.filters import NAMES, RETRIED, TYPES, DeliveryFilters, read_filters
@@ -18,6 +17,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 from mailqueue.webhooks import deliveries, trial
 from mailqueue.webhooks.model import TEST_TYPE, WebhookRow
 
