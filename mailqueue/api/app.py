@@ -26,6 +26,7 @@ from mailqueue.api.public.whatsapp import whatsapp_routes
 from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool
+from mailqueue.portal.app import portal_routes
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.listeners import Surface
 from mailqueue.tracking.domains import confirmed_domains
@@ -64,6 +65,7 @@ class Application:
                 (Surface.PUBLIC, [*people_routes(runtime), *inbound_routes(runtime)]),
                 (Surface.PUBLIC, [*whatsapp_routes(runtime), *slack_routes(runtime)]),
                 (Surface.PUBLIC, slack_action_routes(runtime)),
+                (Surface.PUBLIC, _persons_pages(runtime)),
             ]
         elif pages:
             self._parts = [(None, health_routes(pool, settings.database))]
@@ -110,6 +112,17 @@ class Application:
         app.router.redirect_slashes = False
         app.router.default = Slashes(app.router)
         return app
+
+
+def _persons_pages(runtime: Runtime) -> list[BaseRoute]:
+    services = runtime.services
+    return portal_routes(
+        runtime.settings,
+        runtime.pool,
+        passwords=services.passwords,
+        slack_app=services.slack_app,
+        inbox_consents=services.inbox_consents,
+    )
 
 
 async def _tracking_domains(runtime: Runtime) -> frozenset[str]:

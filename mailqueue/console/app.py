@@ -12,7 +12,6 @@ from mailqueue.administration.users.passwords import Passwords
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import make_logins
 from mailqueue.console.frame.context import Console
-from mailqueue.console.frame.guard import ConsoleGuard
 from mailqueue.console.frame.rendering import ASSETS
 from mailqueue.console.frame.router import HOME, Router
 from mailqueue.console.live.reader import LiveReader
@@ -25,6 +24,7 @@ from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.vault.masterkey import master_key_of
+from mailqueue.web.security_headers import SecurityHeaders
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
 
@@ -61,10 +61,10 @@ def console_routes(
         compile_process=compile_process or CompileProcess(),
         make_poster=make_poster,
     )
-    pages = ConsoleGuard(Router(console, PAGES), url)
+    pages = SecurityHeaders(Router(console, PAGES), url)
     return [
         Route("/", _to_console),
-        Route("/console/static/{name}", ConsoleGuard(request_response(ASSETS.respond), url)),
+        Route("/console/static/{name}", SecurityHeaders(request_response(ASSETS.respond), url)),
         Route(HOME, pages),
         Route("/console/{rest:path}", pages),
     ]

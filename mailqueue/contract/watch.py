@@ -82,6 +82,20 @@ class InboxUser(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class InboxInvitation(Value):
+    """A link by which an inbox user sets a password and logs in."""
+
+    email: str
+    """Address of the person."""
+    expires_at: datetime
+    """Time from which the link does not work."""
+    url: str | None
+    """The link, which works once; null where it was mailed."""
+    email_id: UUID | None
+    """The mail that has the link; null where the link is in the answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Inbox(Value):
     """A watched inbox."""
 

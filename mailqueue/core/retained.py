@@ -179,6 +179,18 @@ RETAINED = (
         is_global=True,
         privacy=Privacy.DELETE,
     ),
+    Retained(
+        *("inbox_links", "inbox_links", "expires_at", Removal.SWEPT),
+        days=1,
+        is_global=True,
+        privacy=Privacy.SPECIAL,
+    ),
+    Retained(
+        *("inbox_sessions", "inbox_sessions", "expires_at", Removal.SWEPT),
+        days=30,
+        is_global=True,
+        privacy=Privacy.DELETE,
+    ),
     Retained("seen_messages", "seen_messages", "seen_at", Removal.SWEPT, days=2, is_global=True),
     Retained(
         "audit_events",
@@ -262,10 +274,7 @@ RETAINED = (
         batch=10,
     ),
     Retained(
-        "console_sessions",
-        "console_sessions",
-        "expires_at",
-        Removal.SWEPT,
+        *("console_sessions", "console_sessions", "expires_at", Removal.SWEPT),
         days=30,
         is_global=True,
     ),

@@ -72,7 +72,7 @@ async def open_form(
     if kind not in (_FORM, _FORM_OF_PARTS):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a form")
     if _charset_of(given) not in _CHARSETS:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must be in UTF-8, without another charset")
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must be in UTF-8")
     try:
         async with asyncio.timeout(UPLOAD_SECONDS if bounds.max_file else FORM_SECONDS):
             if kind == _FORM:
@@ -157,6 +157,17 @@ def uuid_of(text: str) -> UUID | None:
 def text_of(query: Mapping[str, str], name: str) -> str:
     """Return a text of a query or form without spaces around it, or an empty text."""
     return query.get(name, "").replace("\0", "\ufffd").strip()[:MAX_CHARACTERS]
+
+
+def path_below(home: str, given: str) -> str:
+    """Return a path with its query if it is `home` or below it, else `home`. Pure.
+
+    No scheme, host, backslash or parent folder may lead a browser elsewhere.
+    """
+    path = given.partition("?")[0]
+    is_ours = path == home or path.startswith(f"{home}/")
+    is_plain = given.isprintable() and not any(part in path for part in ("\\", "//", "/."))
+    return given if is_ours and is_plain else home
 
 
 def is_same_origin(headers: Headers, url: str | None = None, *, is_strict: bool = True) -> bool:

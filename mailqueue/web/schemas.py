@@ -34,6 +34,11 @@ class TextLines:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretText:
+    """Marks a password, which is never shown again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """Words for people of the values of a field."""
 
@@ -49,6 +54,7 @@ class FieldKind(StrEnum):
     DAY = "date"
     CHOICE = "choice"
     CHECK = "check"
+    SECRET = "password"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,9 @@ def _field(name: str, field: FieldInfo) -> SchemaField:
         name,
         label.strip(),
         " ".join(hint.split()),
-        _kind(field.annotation, is_choice=bool(choices), has_lines=TextLines in marks),
+        FieldKind.SECRET
+        if SecretText in marks
+        else _kind(field.annotation, is_choice=bool(choices), has_lines=TextLines in marks),
         field.is_required() and field.annotation is not bool,
         next(
             (most for mark in field.metadata if (most := getattr(mark, "max_length", None))), None

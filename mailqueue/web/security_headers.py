@@ -73,13 +73,19 @@ def framed(html: str) -> HTMLResponse:
 
 
 class SecurityHeaders:
-    """Middleware that adds the headers to every response that does not set them itself."""
+    """Middleware that adds the headers to every response that does not set them itself.
 
-    def __init__(self, pages: ASGIApp) -> None:
+    `url` is where people open the pages: behind a proxy with https, requests are encrypted.
+    """
+
+    def __init__(self, pages: ASGIApp, url: str | None = None) -> None:
         self._pages = pages
+        self._is_encrypted = url is not None and url.startswith("https:")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; every response gets the headers."""
+        if self._is_encrypted:
+            scope = {**scope, "scheme": "https"}
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -90,6 +90,32 @@ SELECT mailqueue.describe_columns('slack_installations', ARRAY[
     ['expires_at', 'Time by which it has to end.']
 ]);
 
+SELECT mailqueue.describe_columns('inbox_logins', ARRAY[
+    ['user_id', 'Id of the person, in inbox_users.'],
+    ['password_hash', 'Hash of the password (Argon2id), with its parameters.'],
+    ['last_login_at', 'Time of the last login; NULL: none yet.']
+]);
+
+SELECT mailqueue.describe_columns('inbox_links', ARRAY[
+    ['token_hash', 'SHA-256 of the token in the link, which works once.'],
+    ['user_id', 'Id of the person who sets a password by it, in inbox_users.'],
+    ['kind', 'invitation: made by the project; reset: asked for by the person.'],
+    ['expires_at', 'Time from which it does not work.']
+]);
+
+SELECT mailqueue.describe_columns('inbox_sessions', ARRAY[
+    ['id', 'Id of the session.'],
+    ['user_id', 'Id of the person, in inbox_users.'],
+    ['email', 'Address of the person, by which an erasure or export reaches the row.'],
+    ['token_hash', 'SHA-256 of the token in the cookie.'],
+    ['browser_hash', 'SHA-256 of the token that stays in the browser after a login.'],
+    ['address', 'Address of the client that logged in; NULL: not known.'],
+    ['user_agent', 'Browser that logged in, as it names itself; NULL: it does not.'],
+    ['used_at', 'Time of the last request, to the minute.'],
+    ['expires_at', 'Time at which the session ends in any case.'],
+    ['ended_at', 'Time at which it was ended; NULL: it was not.']
+]);
+
 SELECT mailqueue.describe_columns('filter_rules', ARRAY[
     ['id', 'Id of the rule.'],
     ['user_id', 'Id of the person whose mail it filters, in inbox_users.'],

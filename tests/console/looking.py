@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, Request, async_playwright, expect
@@ -28,6 +28,15 @@ RULES = {
 """The rules of axe-core that every page keeps."""
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 TRANSITIONS_OVER = "Promise.all(document.getAnimations().map((each) => each.finished))"
+
+
+class Looked(Protocol):
+    """A browser's page, and the address of what it shows."""
+
+    @property
+    def page(self) -> Page: ...
+    @property
+    def url(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ async def looking_at(
                 await context.close()
 
 
-async def shown(seen: Seen, name: str) -> None:
+async def shown(seen: Looked, name: str) -> None:
     """Keep pictures at each width and in both themes, if CONSOLE_PICTURES names a folder."""
     folder = os.environ.get("CONSOLE_PICTURES")
     if folder is None:
@@ -98,7 +107,7 @@ async def shown(seen: Seen, name: str) -> None:
 
 
 async def faults_of(
-    seen: Seen,
+    seen: Looked,
     name: str,
     *,
     path: str | None = None,

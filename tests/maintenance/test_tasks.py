@@ -257,6 +257,8 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "timed_events": 0,
         "notifications": 0,
         "inbox_consents": 0,
+        "inbox_links": 0,
+        "inbox_sessions": 0,
         "seen_messages": 0,
         "slack_installations": 0,
         "marketing_counts": 0,

@@ -77,7 +77,8 @@ ALLOWED: dict[str, set[str]] = {
 }
 _BELOW_THE_ENDS = set(ALLOWED)
 ALLOWED |= {
-    "api": _BELOW_THE_ENDS,
+    "portal": _BELOW_THE_ENDS,
+    "api": _BELOW_THE_ENDS | {"portal"},
     "console": _BELOW_THE_ENDS,
     "testing": _BELOW_THE_ENDS,
     "wiring": _BELOW_THE_ENDS | {"api", "console"},
@@ -119,6 +120,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "cli.*",
         "console.frame.rendering",
         "db.repeated",
+        "portal.frame.rendering",
         "rendering.*",
         "trap.rendering",
         "web.rendering",
@@ -132,7 +134,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "psycopg": ("db.*", "*.store", "*.store.*", "producer.enqueueing"),
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
-    "pydantic": ("settings.*", "api.*", "console.*", "web.schemas"),
+    "pydantic": ("settings.*", "api.*", "console.*", "portal.*", "web.schemas"),
     "pydantic_core": ("api.http.validation",),
     "pydantic_settings": (
         "settings.channels",
@@ -144,7 +146,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "python_multipart": ("web.forms",),
     "rich": ("cli.*",),
     "segno": ("console.second_factor.*",),
-    "starlette": ("api.*", "console.*", "trap.pages*", "trap.guard", "web.*"),
+    "starlette": ("api.*", "console.*", "portal.*", "trap.pages*", "trap.guard", "web.*"),
     "structlog": ("telemetry.*",),
     "turbohtml": ("rendering.*", "tracking.*"),
     "tzdata": ("db.time_zones",),

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from mailqueue.administration.users.passwords import Passwords
 from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
@@ -58,6 +59,7 @@ class Services:
     activity: Activity = field(default_factory=Activity)  # what all projects send now
     # Asks the owners of inboxes for their consent; None: this installation has no client for it.
     inbox_consents: InboxConsents | None = None
+    passwords: Passwords = field(default_factory=Passwords)  # of inbox users
     inbox_pushes: InboxPushes | None = None  # reads pushes of Gmail; None: none are asked for
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)

@@ -7,6 +7,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.pagination import page_of
 from mailqueue.api.watch.channels import CHANNEL_ENDPOINTS
 from mailqueue.api.watch.inboxes import INBOX_ENDPOINTS
+from mailqueue.api.watch.invitations import INVITATION_ENDPOINTS
 from mailqueue.api.watch.muted import MUTED_ENDPOINTS
 from mailqueue.api.watch.people import RULE_ENDPOINTS, USER_ENDPOINTS
 from mailqueue.api.watch.schema import NotificationQuery, RetryNotifications
@@ -52,6 +53,7 @@ async def retry(call: RequestContext) -> NotificationRetry:
 
 ENDPOINTS = (
     *USER_ENDPOINTS,
+    *INVITATION_ENDPOINTS,
     *INBOX_ENDPOINTS,
     *CHANNEL_ENDPOINTS,
     *RULE_ENDPOINTS,

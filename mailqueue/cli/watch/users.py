@@ -19,8 +19,9 @@ from mailqueue.cli.watch.options import (
     remove_with_consents,
 )
 from mailqueue.contract.page import Page
-from mailqueue.contract.watch import InboxUser
+from mailqueue.contract.watch import InboxInvitation, InboxUser
 from mailqueue.watch import users
+from mailqueue.watch.logins import links
 
 _COLUMNS = (
     Column("id", "USER"),
@@ -81,6 +82,33 @@ def pause(*, row_id: UUID, project: str) -> None:
 def resume(*, row_id: UUID, project: str) -> None:
     """Resume the notifications of USER."""
     _switch(row_id, project, is_paused=False)
+
+
+@user.command(
+    epilog=examples(
+        f"mailqueue watch user invite {_ID}", f"mailqueue watch user invite {_ID} --link"
+    )
+)
+@id_argument("USER")
+@click.option("--link", "as_link", is_flag=True, help="Print the link instead of mailing it.")
+@project_option
+@json_option
+def invite(*, row_id: UUID, as_link: bool, project: str) -> None:
+    """Invite USER to set a password and log in, by mail."""
+
+    async def invited(app: Opened) -> InboxInvitation:
+        return await links.invite(
+            app.conn,
+            await project_of(app, project),
+            row_id,
+            project=project,
+            origin=app.settings.tracking.public_url,
+            by_mail=not as_link,
+            by=operator(),
+        )
+
+    found = execute(invited)
+    print_facts(found, pairs_of(found))
 
 
 @user.command(epilog=examples(f"mailqueue watch user remove {_ID} --yes"))

@@ -23,7 +23,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.trap.access import is_loopback
-from mailqueue.web.forms import text_of
+from mailqueue.web.forms import path_below, text_of
 from mailqueue.web.rendering import path_with, sentence
 
 CODE = f"{LOGIN}/code"
@@ -158,10 +158,7 @@ def local_path(given: str) -> str:
 
     No scheme, host, backslash or parent folder may lead a browser elsewhere.
     """
-    path = given.partition("?")[0]
-    is_ours = path == HOME or path.startswith(f"{HOME}/")
-    is_plain = given.isprintable() and not any(part in path for part in ("\\", "//", "/."))
-    return given if is_ours and is_plain else HOME
+    return path_below(HOME, given)
 
 
 def _login(

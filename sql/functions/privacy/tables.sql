@@ -41,6 +41,7 @@ AS $$
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
                                          'maintenance_tasks', 'console_members', 'console_actions',
                                          'console_attempts', 'console_second_factors', 'console_recovery_codes',
+                                         'inbox_logins', 'inbox_links',
                                          'server_identity', 'outbox_rows', 'email_order', 'marketing_counts',
                                          'order_signals', 'stats_minutes', 'stats_quarters', 'stats_values',
                                          'stats_corrections', 'stats_state', 'refused_rows', 'queue_keys',

@@ -146,3 +146,17 @@ def test_a_secret_is_not_taken_from_a_pipe(on_fresh_db: Cli) -> None:
 
     assert asked.exit_code == 1
     assert "password-env: give the environment variable" in asked.stderr
+
+
+def test_a_person_is_invited_by_a_link_or_by_mail(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    cli.environment |= {"MAILQUEUE_PUBLIC_URL": PUBLIC_URL}
+    user = cli.json("watch", "user", "add", "ann@example.com")["id"]
+
+    link = cli.json("watch", "user", "invite", user, "--link")
+    mailed = cli("watch", "user", "invite", user)
+
+    assert link["url"].startswith(f"{PUBLIC_URL}/inbox/default/welcome?link=")
+    assert link["email_id"] is None
+    assert "ann@example.com" in mailed.stdout
+    assert "welcome?link=" not in mailed.stdout

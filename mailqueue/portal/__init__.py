@@ -1,0 +1,1 @@
+"""The pages of persons whose inboxes are watched, below `/inbox/PROJECT`."""

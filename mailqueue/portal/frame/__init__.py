@@ -1,0 +1,1 @@
+"""What all pages of persons share: sessions, forms, errors, the menu."""

@@ -1,0 +1,1 @@
+"""Persons whose inboxes are watched log in: invitations, passwords, sessions."""
