@@ -30,7 +30,7 @@ async def test_a_change_keeps_what_another_session_changes_meanwhile(
 ) -> None:
     async with opened(database, 3) as (watching, one, other):
         project = await make.project_named(watching)
-        added = (await endpoints.add(watching, project, **NEW)).webhook  # type: ignore[arg-type]
+        added = (await endpoints.add(watching, project, **NEW)).webhook
         async with one.transaction():
             await endpoints.change(
                 one, project, added.id, description="Orders", allowed=(), by="one"
@@ -54,12 +54,10 @@ async def test_the_bound_of_webhooks_is_not_passed_by_two_that_are_added_at_once
     async with opened(database, 3) as (watching, one, other):
         project = await make.project_named(watching)
         for _ in range(endpoints.MAX_WEBHOOKS - 1):
-            await endpoints.add(watching, project, **NEW)  # type: ignore[arg-type]
+            await endpoints.add(watching, project, **NEW)
         async with one.transaction():
-            await endpoints.add(one, project, **NEW)  # type: ignore[arg-type]
-            late = asyncio.create_task(
-                endpoints.add(other, project, **NEW)  # type: ignore[arg-type]
-            )
+            await endpoints.add(one, project, **NEW)
+            late = asyncio.create_task(endpoints.add(other, project, **NEW))
             await until_waiting(watching, other)
 
         with pytest.raises(Conflict, match="50 webhooks"):

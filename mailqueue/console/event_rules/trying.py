@@ -9,7 +9,6 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.event_rules.pages import ACTIONS, RULE, find_rule
 from mailqueue.console.frame.context import PageContext
-from mailqueue.console.frame.errors import sentence
 from mailqueue.console.frame.named_lines import lines_of
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.automation.inbox import RuleResult, RuleTrial
@@ -17,6 +16,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 from mailqueue.inbox import rules
 from mailqueue.web.forms import text_of
+from mailqueue.web.rendering import sentence
 
 MAX_CHARACTERS = 20_000
 """Maximum length in characters of a sample."""
