@@ -60,10 +60,27 @@ def suppression_endpoint(
     """Return an endpoint that lists or changes suppressions; repeating a request changes nothing
     more.
     """
+    return _managing(Scope.SUPPRESSION_MANAGE, method, path, summary, handler)
+
+
+def webhook_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that lists or changes webhooks."""
+    return _managing(Scope.WEBHOOK_MANAGE, method, path, summary, handler)
+
+
+def _managing(
+    scope: Scope,
+    method: str,
+    path: str,
+    summary: str,
+    handler: Callable[[RequestContext], Awaitable[Response]],
+) -> Endpoint:
     return Endpoint(
         method,
         path,
-        Scope.SUPPRESSION_MANAGE,
+        scope,
         summary,
         handler,
         once=Once.NEVER,

@@ -31,6 +31,7 @@ from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.resend.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
@@ -153,9 +154,10 @@ RESEND = CompatApi(
         *EMAIL_ENDPOINTS,
         *FILE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
+        *WEBHOOK_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/emails", "/suppressions"),
+    roots=("/emails", "/suppressions", "/webhooks"),
     rates=rates,
 )
