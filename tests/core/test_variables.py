@@ -1,5 +1,6 @@
 """Each variable reaches a setting: none is read and then forgotten."""
 
+from base64 import b64encode
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ OTHERS: dict[str, Any] = {
     "gmail_topic": "projects/other/topics/inboxes",
 }
 
+SECRET_FILES = {
+    "database_password_file": "word",
+    "master_key_file": b64encode(bytes(32)).decode(),
+    "master_key_previous_file": b64encode(bytes(32)).decode(),
+}
+"""What stands in the files that variables name."""
+
 
 def usual() -> Environment:
     return Environment(
@@ -55,8 +63,11 @@ def usual() -> Environment:
     )
 
 
-def other(name: str, value: object) -> Any:
+def other(name: str, value: object, folder: Path) -> Any:
     """Return a value of the type of a variable that is not the value it has."""
+    if name in SECRET_FILES:
+        (folder / name).write_text(SECRET_FILES[name], "ascii")
+        return folder / name
     if name in OTHERS:
         return OTHERS[name]
     if isinstance(value, bool):
@@ -74,9 +85,9 @@ def other(name: str, value: object) -> Any:
 
 
 @pytest.mark.parametrize("name", Environment.model_fields)
-def test_a_variable_changes_a_setting(name: str) -> None:
+def test_a_variable_changes_a_setting(name: str, tmp_path: Path) -> None:
     env = usual()
 
-    changed = env.model_copy(update={name: other(name, getattr(env, name))})
+    changed = env.model_copy(update={name: other(name, getattr(env, name), tmp_path)})
 
     assert grouped(changed) != grouped(env)

@@ -55,8 +55,6 @@ async def invite(
         Conflict: the public URL, at which persons open their pages, is not set.
         InvalidField: the project cannot send the mail.
     """
-    if origin is None:
-        raise Conflict("persons open their pages at MAILQUEUE_PUBLIC_URL, which is not set")
     token, until = keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + INVITATION_LASTS
     async with conn.transaction():
         email = await store.invite(
@@ -69,6 +67,8 @@ async def invite(
         )
         if email is None:
             raise NotFound("inbox user", user_id)
+        if origin is None:
+            raise Conflict("persons open their pages at MAILQUEUE_PUBLIC_URL, which is not set")
         url = link_url(origin, project, token)
         if not by_mail:
             return InboxInvitation(email, until, url, None)

@@ -42,6 +42,7 @@ HARMLESS = {
     ("producer", "remove"),
     ("suppression", "remove"),
     ("members", "remove"),
+    ("muted", "remove"),
     ("rule", "remove"),
 }
 """Commands of these names that destroy nothing: what they take away can be added again."""
