@@ -1,12 +1,13 @@
 """docs/production.md, followed from the first block to the last."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from mailqueue.core.services.registry import SERVICES
 from tests.deploy.files import RULES
-from tests.production.following import PAGE, SECONDS, follow, script
+from tests.production.following import PAGE, SECONDS, STANDINS, follow, script
 from tests.rules.source import ROOT
 
 TEXT = (ROOT / PAGE).read_text("utf-8")
@@ -45,6 +46,26 @@ def test_every_unit_has_its_drop_in_with_the_login_of_its_service() -> None:
             assert f"`{one.unit}`" in TEXT
         else:
             assert f"drop_in {name} {one.login} " in TEXT
+            started, *changed = [line for line in TEXT.splitlines() if " mailqueue-upkeep" in line]
+            assert all(line.split().count(one.unit) == 1 for line in (started, *changed))
+            [restarted] = re.findall(r"^for unit in ([\w ]+); do systemctl", TEXT, re.MULTILINE)
+            assert name in restarted.split()
+
+
+def test_every_metrics_port_of_a_unit_is_scraped() -> None:
+    ports = re.findall(r"^drop_in \w+ \w+ (\d+)$", TEXT, re.MULTILINE)
+
+    assert len(set(ports)) == len(ports) > 1
+    for port in ports:
+        assert f'"127.0.0.1:{port}"' in TEXT
+
+
+def test_the_page_names_each_program_that_has_a_stand_in() -> None:
+    host = (STANDINS / "host.sh").read_text("utf-8")
+    [sentences] = re.findall(r"`systemctl`, .*stand-ins there", TEXT, re.DOTALL)
+
+    for name in re.findall(r">/usr/local/bin/([\w-]+)", host):
+        assert f"`{name}" in sentences
 
 
 def test_every_block_is_part_of_what_is_followed() -> None:
