@@ -10,7 +10,7 @@ from mailqueue.console.contacts.lists import MAX_FILE_BYTES
 from mailqueue.settings.environment import load_settings
 from mailqueue.web.forms import MAX_BYTES as FORM_BYTES
 from mailqueue.wiring.inbound import inbound_tools
-from tests.deploy.proxies import CADDYFILE, NGINX_CONF, PORTS
+from tests.deploy.proxies import CADDYFILE, NGINX_CONF, PORTS, ROOT
 
 LARGEST = max(BODY_BYTES, RESEND_BYTES, MAX_BYTES, IMPORT_BYTES, MAX_FILE_BYTES + FORM_BYTES)
 KEPT_SECONDS = 5
@@ -68,3 +68,21 @@ def test_nothing_that_names_links_is_logged() -> None:
             "proxy_pass" not in server
             or "error_log /var/log/nginx/mailqueue.error.log emerg;" in server
         )
+
+
+def test_every_server_of_nginx_has_versions_of_tls_of_its_own() -> None:
+    """Those of two places at one level are added: Debian's nginx.conf has TLS 1.0 among its own."""
+    outside, *servers = NGINX_CONF.read_text().split("\nserver {")
+
+    assert "ssl_protocols" not in outside
+    for server in servers:
+        if "listen 443" in server:
+            assert "\n    ssl_protocols TLSv1.2 TLSv1.3;\n" in server
+        assert "\n    error_log /var/log/nginx/mailqueue.error.log emerg;\n" in server
+
+
+def test_caddy_is_started_anew_where_it_has_no_interface_for_a_reload() -> None:
+    assert "\n\tadmin off\n" in CADDYFILE.read_text()
+    for text in (CADDYFILE.read_text(), (ROOT / "docs" / "production.md").read_text()):
+        assert "reload caddy" not in text
+    assert "`systemctl restart caddy`" in (ROOT / "docs" / "production.md").read_text()

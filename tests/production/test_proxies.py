@@ -21,6 +21,13 @@ from tests.whole.conftest import home_named
 from tests.whole.running import Up, eventually, up
 
 PUBLIC = ("/pref/none", "/confirm/none", "/t/u/none", "/exports/none")
+PERSONS = (
+    ("GET", "/inbox/default", 303),  # to the page where they log in
+    ("GET", "/oauth/gmail/connected", 200),
+    ("POST", "/push/gmail", 401),
+    ("POST", "/channels/slack/actions", 401),
+)
+"""Pages of persons and requests of providers, and the answers without a login or a signature."""
 TOKEN = "mq-a-token-that-must-not-be-logged"
 PASSWORD = "correct horse battery staple"
 FORM = "application/x-www-form-urlencoded"
@@ -41,6 +48,10 @@ def running(reachable_folder: Path, ports: dict[str, int]) -> Iterator[Up]:
         MAILQUEUE_API_NAMES=API,
         MAILQUEUE_CONSOLE_PORT=str(ports[CONSOLE]),
         MAILQUEUE_PUBLIC_PORT=str(ports[LINKS]),
+        MAILQUEUE_GMAIL_CLIENT_ID="client",
+        MAILQUEUE_GMAIL_CLIENT_SECRET="secret",
+        MAILQUEUE_GMAIL_TOPIC="projects/one/topics/two",
+        MAILQUEUE_GMAIL_PUSH_ACCOUNT="push@example.com",
     )
     with lent(own.data), up(home, "--workers", "1", "--port", str(ports[API])) as found:
         yield found
@@ -115,6 +126,10 @@ def test_each_name_has_its_part_and_no_other(proxy: Proxy) -> None:
         assert proxy.status(name, "/t/o/none") == 404
     for name in (API, CONSOLE, LINKS):
         assert proxy.status(name, "/metrics") == 404
+    for method, path, status in PERSONS:
+        assert proxy.status(LINKS, path, method=method) == status, path
+        for name in (API, CONSOLE):
+            assert proxy.status(name, path, method=method) == 404, path
     assert proxy.status(API, "/v1/emails") == 401
     assert proxy.status(CONSOLE, "/console/login") == 200
 
@@ -122,6 +137,31 @@ def test_each_name_has_its_part_and_no_other(proxy: Proxy) -> None:
 def test_a_name_that_is_not_ours_gets_no_certificate(proxy: Proxy) -> None:
     with pytest.raises(ssl.SSLError):
         proxy.status("other.example.com", "/")
+
+
+def test_a_host_that_is_not_ours_below_a_name_that_is_reaches_nothing(proxy: Proxy) -> None:
+    headers = {"Host": "other.example.com"}
+    for path in ("/", "/livez", "/index.html", f"/t/c/{TOKEN}"):
+        with proxy.asking(LINKS, path, headers=headers) as answer:
+            assert answer.read().count(b"nginx.org") == 0
+            if answer.status == 200:
+                assert answer.headers["Content-Length"] == "0"  # of Caddy, for names it has not
+
+    assert TOKEN not in proxy.logged()
+
+
+def test_the_name_of_an_absolute_form_decides_as_host_does(proxy: Proxy) -> None:
+    for name, asked in ((API, CONSOLE), (LINKS, API), (CONSOLE, LINKS)):
+        path = f"https://{asked}/v1/emails"
+        assert proxy.status(name, path) == proxy.status(asked, "/v1/emails")
+
+
+@pytest.mark.parametrize(
+    "path", ["//v1/emails", "/%76%31/emails", "/t/../v1/emails", "/./v1/emails"]
+)
+def test_no_spelling_of_a_path_reaches_another_part(proxy: Proxy, path: str) -> None:
+    for name in (LINKS, CONSOLE):
+        assert proxy.status(name, path) in {400, 404}
 
 
 def test_plain_http_leads_to_https(proxy: Proxy) -> None:
