@@ -1,5 +1,6 @@
 """The scripts of `deploy` refuse root, and write what monitoring reads."""
 
+import json
 import os
 import re
 import subprocess
@@ -32,3 +33,48 @@ def test_a_script_is_valid_and_can_be_run(path: Path) -> None:
     assert os.access(path, os.X_OK)
     assert path.read_text().splitlines()[0] == "#!/bin/sh"
     assert "\nset -eu\n" in path.read_text()
+
+
+def backed_up(folder: Path, *, failing: str = "") -> tuple[int, list[str], str]:
+    """Run backup.sh with two repositories; return its code, those of its backups and its file."""
+    programs = folder / "programs"
+    programs.mkdir()
+    info = [
+        {
+            "repo": [{"key": 1}, {"key": 2}],
+            "backup": [
+                {"database": {"repo-key": 1}, "timestamp": {"stop": 1700000300}},
+                {"database": {"repo-key": 2}, "timestamp": {"stop": 1700000200}},
+                {"database": {"repo-key": 2}, "timestamp": {"stop": 1700000100}},
+            ],
+        }
+    ]
+    (folder / "info").write_text(json.dumps(info))
+    (programs / "id").write_text("#!/bin/sh\necho 999\n")
+    (programs / "pgbackrest").write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *info) cat {folder}/info ;; *) echo "$*" >>{folder}/asked ;; esac\n'
+        f'case "$*" in *--repo={failing or "none"}*) exit 1 ;; esac\n'
+    )
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    done = subprocess.run(
+        [DEPLOY / "pgbackrest" / "backup.sh", "mailqueue", folder],
+        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        check=False,
+    )
+    asked = re.findall(r"--repo=(\d) .* backup$", (folder / "asked").read_text(), re.MULTILINE)
+    return done.returncode, asked, (folder / "mailqueue_backup.prom").read_text()
+
+
+def test_a_backup_is_taken_in_each_repository_and_the_oldest_counts(tmp_path: Path) -> None:
+    code, asked, file = backed_up(tmp_path)
+
+    assert (code, asked) == (0, ["1", "2"])
+    assert "\nmailqueue_backup_timestamp_seconds 1700000200\n" in file
+
+
+def test_a_repository_that_is_away_keeps_no_other_from_its_backup(tmp_path: Path) -> None:
+    code, asked, _ = backed_up(tmp_path, failing="1")
+
+    assert (code, asked) == (1, ["1", "2"])
