@@ -78,3 +78,34 @@ def test_a_repository_that_is_away_keeps_no_other_from_its_backup(tmp_path: Path
     code, asked, _ = backed_up(tmp_path, failing="1")
 
     assert (code, asked) == (1, ["1", "2"])
+
+
+def test_the_command_of_root_reads_settings_as_systemd_does(tmp_path: Path) -> None:
+    url = "postgresql://migrate@127.0.0.1/mailqueue?pool_max=10&sslmode=require"
+    (tmp_path / "mailqueue").mkdir()
+    (tmp_path / "mailqueue.env").write_text(
+        f'# $(touch {tmp_path}/ran)\n\nQUOTED="a b"\nMAILQUEUE_PUBLIC_URL=$(touch {tmp_path}/ran)\n'
+    )
+    (tmp_path / "mailqueue-migrate.env").write_text(f"MAILQUEUE_DATABASE_URL={url}")
+    (tmp_path / "mailqueue" / "migrate.password").write_text("open\n")
+    (tmp_path / "mailqueue" / "master.key").write_text("sesame\n")
+    (tmp_path / "setpriv").write_text('#!/bin/sh\necho "$*"\nenv\n')
+    (tmp_path / "setpriv").chmod(0o755)
+    text = (DEPLOY / "mailqueue.sh").read_text().replace("/etc/mailqueue", f"{tmp_path}/mailqueue")
+
+    done = subprocess.run(
+        ["sh", "-c", text, "mailqueue", "doctor"],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    arguments, *variables = done.stdout.splitlines()
+    assert f"MAILQUEUE_DATABASE_URL={url}" in variables
+    assert "QUOTED=a b" in variables
+    assert {"PGPASSWORD=open", "MAILQUEUE_MASTER_KEY=sesame"} < set(variables)
+    assert not (tmp_path / "ran").exists()
+    assert arguments.endswith("/mailqueue doctor")
+    assert "open" not in arguments
+    assert "sesame" not in arguments
