@@ -1,5 +1,6 @@
 """Lanes and limits follow sender accounts that are added or removed, many in one statement too."""
 
+import psycopg
 import pytest
 
 from mailqueue.db.fetch import Conn
@@ -10,6 +11,10 @@ pytestmark = pytest.mark.anyio
 LANES = """
     SELECT priority, route, home_route, weight, account_limits, rule_id, pause_kind
       FROM mailqueue.lanes ORDER BY project_id, priority, route
+"""
+INDEXES = """
+    SELECT indexrelid::regclass::text, coalesce(pg_get_expr(indpred, indrelid), 'true')
+      FROM pg_index WHERE indrelid = 'mailqueue.lanes'::regclass
 """
 WRITTEN = "SELECT xmin::text, ctid::text FROM mailqueue.lanes WHERE id = ANY (%s) ORDER BY id"
 
@@ -89,3 +94,40 @@ async def test_an_account_may_have_the_name_of_one_that_was_deleted(conn: Conn) 
          WHERE l.route = 'relay' AND m.sender_account_id = %s
     """
     assert await rows(conn, found, second) == [(True,)]
+
+
+async def test_a_lane_that_claims_write_is_in_its_keys_and_the_indexes_that_claims_read_alone(
+    conn: Conn,
+) -> None:
+    """Each change of what claims read writes an entry of every index that has the lane."""
+    await make.sender_account(conn, name="relay")
+    await conn.execute("SELECT mailqueue.add_route('default', '{relay}', 'news')")
+
+    has = {
+        str(name).removeprefix("mailqueue."): await rows(
+            conn, f"SELECT DISTINCT route FROM mailqueue.lanes WHERE {condition} ORDER BY route"
+        )
+        for name, condition in await rows(conn, INDEXES)
+    }
+
+    assert len(next(iter(has.values()))) == 4, "one each: any, test, relay, rule"
+    assert {name for name, routes in has.items() if routes} == {
+        "lanes_pkey",
+        "lanes_project_id_priority_route_key",
+        "lanes_blocked_idx",
+    }
+
+
+async def test_an_account_of_any_name_that_may_be_is_deleted(conn: Conn) -> None:
+    account = await make.sender_account(conn, name="relay")
+    await make.sender_account(conn, name=f"gone {account}")
+
+    await conn.execute("DELETE FROM mailqueue.sender_accounts WHERE id = %s", (account,))
+
+    kept = "SELECT count(*) FROM mailqueue.lanes WHERE route = %s AND rule_id IS NULL"
+    assert await make.scalar(conn, kept, f"gone {account}") == 4
+
+
+async def test_an_account_has_no_name_of_a_lane_of_a_rule(conn: Conn) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="name: must not be"):
+        await make.sender_account(conn, name="rule 1")

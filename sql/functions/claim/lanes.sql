@@ -31,8 +31,7 @@ AS $$
       FROM mailqueue.lanes AS h
      CROSS JOIN LATERAL (
            SELECT x.id FROM mailqueue.lanes AS x
-            WHERE x.project_id = h.project_id AND coalesce(x.home_route, x.route) COLLATE "C" = h.route
-              AND x.priority + 0 = h.priority AND x.home_route IS NOT NULL OFFSET 0) AS b
+            WHERE x.project_id = h.project_id AND x.home_route = h.route AND x.priority = h.priority OFFSET 0) AS b
      WHERE h.id = ANY (p_homes)
 $$;
 COMMENT ON FUNCTION mailqueue.lanes_beside(integer[]) IS
@@ -74,10 +73,10 @@ BEGIN
                           AND k.account_limits = coalesce(r.accounts, '{}'))
     ON CONFLICT (project_id, priority, route) DO UPDATE SET account_limits = excluded.account_limits
      WHERE l.account_limits IS DISTINCT FROM excluded.account_limits;
-    -- What a rule that is gone has left takes the accounts of mail without a rule.
-    UPDATE mailqueue.lanes AS l SET account_limits = v_default
+    -- What a rule that is gone has left takes the accounts of mail without a rule. No rule has the id 0.
+    UPDATE mailqueue.lanes AS l SET account_limits = v_default, rule_id = 0
      WHERE l.project_id = p_project AND l.rule_id IS NOT NULL
-       AND l.account_limits IS DISTINCT FROM v_default
+       AND (l.account_limits, l.rule_id) IS DISTINCT FROM (v_default, 0)
        AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id);
     UPDATE mailqueue.lanes AS l SET account_limits = v_traps  -- of a project that had several traps
      WHERE l.project_id = p_project AND l.route LIKE '(test) %' AND l.home_route IS NULL

@@ -8,10 +8,8 @@ CREATE OR REPLACE FUNCTION mailqueue.shared_routes(p_project uuid) RETURNS text[
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT ARRAY[''] || ARRAY(
-           SELECT DISTINCT l.route FROM mailqueue.lanes AS l
-            WHERE l.project_id = p_project AND l.rule_id IS NOT NULL
-              AND NOT EXISTS (SELECT FROM mailqueue.routing_rules AS x WHERE x.id = l.rule_id))
+    SELECT ARRAY[''] || ARRAY(SELECT DISTINCT l.route FROM mailqueue.lanes AS l
+                                WHERE l.project_id = p_project AND l.rule_id = 0)
 $$;
 COMMENT ON FUNCTION mailqueue.shared_routes(uuid) IS
     'Routes of lanes that every sender account of a project is a candidate of.';
@@ -30,9 +28,14 @@ BEGIN
     LOOP
         v_locked := ARRAY(SELECT f.id FROM unnest(v_routes) AS r(route)
                            CROSS JOIN LATERAL (
-                                 SELECT x.id FROM mailqueue.lanes AS x
-                                  WHERE x.project_id = p_project
-                                    AND coalesce(x.home_route, x.route) COLLATE "C" = r.route OFFSET 0) AS f
+                                 (SELECT x.id FROM generate_series(0, 3) AS p
+                                   CROSS JOIN LATERAL (
+                                         SELECT y.id FROM mailqueue.lanes AS y
+                                          WHERE y.project_id = p_project AND y.priority = p AND y.route = r.route
+                                         OFFSET 0) AS x)
+                                 UNION ALL
+                                 (SELECT x.id FROM mailqueue.lanes AS x
+                                   WHERE x.project_id = p_project AND x.home_route = r.route OFFSET 0)) AS f
                            ORDER BY f.id);
         PERFORM FROM mailqueue.lanes AS l WHERE l.id = ANY (v_locked) ORDER BY l.id FOR NO KEY UPDATE;
         EXIT WHEN v_locked = v_before;
@@ -95,6 +98,9 @@ DECLARE
     p record;
 BEGIN
     PERFORM mailqueue.check_instant('until', a.status_until, true) FROM added AS a WHERE a.status_until IS NOT NULL;
+    IF EXISTS (SELECT FROM added AS a WHERE a.name ~ '^rule [0-9]+$') THEN
+        PERFORM mailqueue.refuse('name', 'must not be that of the lanes of a routing rule, such as rule 1');
+    END IF;
     FOR p IN SELECT a.project_id, array_agg(a.id ORDER BY a.id) AS accounts, array_agg(a.name) AS names,
                     bool_or(a.provider = 'trap') AS has_trap
                FROM added AS a GROUP BY a.project_id ORDER BY a.project_id
@@ -121,8 +127,7 @@ CREATE OR REPLACE TRIGGER sender_accounts_added AFTER INSERT ON mailqueue.sender
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION mailqueue.sender_accounts_added();
 
 -- Mail that named a removed account is in its lanes, or will be, from a producer that has not committed: it is treated
--- like mail of a removed rule and uses the accounts of mail that names none. No rule has the id 0, and no account such
--- a name.
+-- like mail of a removed rule and uses the accounts of mail that names none. No account has such a name.
 CREATE OR REPLACE FUNCTION mailqueue.sender_accounts_removed() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -144,12 +149,12 @@ BEGIN
         DELETE FROM mailqueue.limit_days AS d WHERE d.limit_id = ANY (v_limits);
         DELETE FROM mailqueue.limit_windows AS w WHERE w.limit_id = ANY (v_limits);
         UPDATE mailqueue.lanes AS l
-           SET route = 'gone ' || r.id || substr(l.route, length(r.name) + 1),
-               home_route = CASE WHEN l.home_route IS NOT NULL THEN 'gone ' || r.id END,
+           SET route = '(gone) ' || r.id || substr(l.route, length(r.name) + 1),
+               home_route = CASE WHEN l.home_route IS NOT NULL THEN '(gone) ' || r.id END,
                rule_id = CASE WHEN l.home_route IS NULL THEN 0 ELSE l.rule_id END
           FROM removed AS r
          WHERE r.project_id = v_project AND l.project_id = v_project AND l.rule_id IS NULL
-           AND coalesce(l.home_route, l.route) COLLATE "C" = r.name;
+           AND coalesce(l.home_route, l.route) = r.name;
         PERFORM mailqueue.make_lanes(v_project);
     END LOOP;
     DELETE FROM mailqueue.sender_failures AS f USING removed AS r WHERE f.sender_account_id = r.id;
