@@ -36,8 +36,11 @@ class NetworkFile:
             return None
         if self._reader is None:
             self._reader = _opened(self._file)
+        address = network.partition("/")[0]
         try:
-            found = self._reader.get(network.partition("/")[0])
+            if ":" in address and self._reader.metadata().ip_version == 4:
+                return None  # the file has none of IPv6, and refuses to look
+            found = self._reader.get(address)
         except (OSError, ValueError, RuntimeError) as exc:  # InvalidDatabaseError is the last
             raise ConfigError(
                 f"MAILQUEUE_COUNTRY_FILE: {self._file} cannot be read: {exc}"

@@ -74,7 +74,11 @@ def known_by(head: Mapping[bytes, bytes]) -> Machine | None:
 
 def proxy_of(head: Mapping[bytes, bytes]) -> Proxy | None:
     """Return the proxy that fetched a picture for a person; None without one."""
-    agent = head.get(b"user-agent", b"")
+    return proxy_in(head.get(b"user-agent", b""))
+
+
+def proxy_in(agent: bytes) -> Proxy | None:
+    """Return the proxy that a user agent names; None: none."""
     return next((proxy for word, proxy in _PROXIES if word in agent), None)
 
 

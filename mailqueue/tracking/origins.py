@@ -16,9 +16,10 @@ from ua_parser.loaders import load_builtins
 from ua_parser.regex import Resolver
 
 from mailqueue.core.errors import ConfigError
+from mailqueue.core.storable_text import storable
 from mailqueue.schedules.countries import NetworkFile
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tracking.machines import Proxy
+from mailqueue.tracking.machines import Proxy, proxy_in
 
 OTHER = "other"
 MAX_CITY_CHARACTERS = 100
@@ -100,12 +101,14 @@ class OriginFinder:
         """Return the origin of a visit by a person: what is known of it.
 
         `kept` has the network as `ip` and the user agent as `user_agent`. A proxy of a mailbox
-        provider reveals the provider alone.
+        provider, which is given or named by the user agent, reveals the provider alone.
         """
-        if proxy is not None:
-            return {"client": _PROXIES[proxy]}
         origin = dict[str, str]()
         network, agent = kept.get("ip"), kept.get("user_agent")
+        if proxy is None and isinstance(agent, str):
+            proxy = proxy_in(agent.encode("utf-8", "replace"))
+        if proxy is not None:
+            return {"client": _PROXIES[proxy]}
         if isinstance(network, str):
             origin |= self._place_of(network)
         if isinstance(agent, str) and agent:
@@ -155,8 +158,8 @@ def place_in(record: Mapping[str, Any]) -> dict[str, str]:
     names = city.get("names") if isinstance(city, dict) else None
     called = names.get("en") if isinstance(names, dict) else None
     place = {"country": code.upper()}
-    if isinstance(called, str) and called.strip():
-        place["city"] = called.strip()[:MAX_CITY_CHARACTERS]
+    if isinstance(called, str) and (name := (storable(called) or "").strip()):
+        place["city"] = name[:MAX_CITY_CHARACTERS]
     return place
 
 

@@ -82,6 +82,23 @@ def test_a_proxy_names_the_mailbox_provider_alone(tmp_path: Path) -> None:
     finder.close()
 
 
+def test_a_visitor_by_ipv6_has_no_place_by_a_file_of_ipv4_and_ends_none_of_others(
+    tmp_path: Path,
+) -> None:
+    record = {"country": {"iso_code": "DE"}}
+    finder = OriginFinder(
+        network_file(tmp_path, "Country", {"203.0.113.0/24": record}, ip_version=4)
+    )
+    assert finder.of({"ip": "2001:db8::/48"}) == {}
+    assert finder.of({"ip": "203.0.113.0/24"}) == {"country": "DE"}
+    finder.close()
+
+
+def test_a_city_that_cannot_be_stored_is_named_without_what_cannot() -> None:
+    record = {"country": {"iso_code": "DE"}, "city": {"names": {"en": "Ber\0lin"}}}
+    assert place_in(record) == {"country": "DE", "city": "Berlin"}
+
+
 @pytest.mark.parametrize(
     "record",
     [
@@ -119,3 +136,20 @@ def test_events_of_providers_have_an_origin_unless_a_program_made_them() -> None
     assert getattr(opened, "data", {}) == {"user_agent": agent, **origin}
     plain = Honest().events(replace(request))
     assert [clicked, delivered, bad] == list(plain[1:])
+
+
+def test_a_picture_that_a_proxy_fetched_for_a_provider_names_the_mailbox_provider_alone() -> None:
+    agent = (
+        "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)"
+    )
+    body = f'[{{"type": "opened", "data": {{"ip": "66.249.84.0/24", "user_agent": "{agent}"}}}}]'
+
+    (opened,) = with_origins(
+        OriginFinder(None), Honest().events(InboundRequest("POST", {}, {}, body.encode()))
+    )
+
+    assert getattr(opened, "data", {}) == {
+        "ip": "66.249.84.0/24",
+        "user_agent": agent,
+        "client": "Gmail",
+    }
