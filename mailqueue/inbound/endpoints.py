@@ -17,6 +17,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.inbound import store
 from mailqueue.inbound.model import EndpointSecrets, InboundEndpoint
 from mailqueue.ports.inbound import VerificationSecrets
+from mailqueue.senders import accounts
 from mailqueue.senders.model import SenderAccount
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
@@ -74,11 +75,13 @@ async def put(
         InvalidField: a secret is too long, or there are too many.
         ConfigError: there is no master key.
         Locked: the project has a key of its own and must allow it to be used.
+        NotFound: the account no longer exists.
     """
     _check(change)
     if master is None:
         raise ConfigError("webhook secrets are stored encrypted: set MAILQUEUE_MASTER_KEY")
     async with conn.transaction():
+        await accounts.lock(conn, account)
         rows = {row.provider: row for row in await store.list_endpoints(conn, account)}
         row = rows.get(provider)
         endpoint_id = row.id if row else uuid4()

@@ -97,6 +97,16 @@ async def resume(conn: Conn, project: str, *, name: str) -> SenderAccount:
     )
 
 
+async def lock(conn: Conn, account: SenderAccount) -> None:
+    """Lock an account until the transaction ends: for changes that keep a part of what it has.
+
+    Raises:
+        NotFound: the account no longer exists.
+    """
+    if not await accounts_store.lock(conn, account.id):
+        raise NotFound("sender account", account.name)
+
+
 async def set_limits(conn: Conn, project: str, *, name: str, change: LimitsChange) -> SenderAccount:
     """Change some limits of an account and keep the others.
 

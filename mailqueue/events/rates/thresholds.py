@@ -6,6 +6,7 @@ from mailqueue.contract.senders import BounceRates
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events.rates import store
+from mailqueue.senders import accounts
 from mailqueue.senders.model import SenderAccount
 
 THRESHOLDS = ("bounce_warn", "bounce_pause", "complaint_warn", "complaint_pause")
@@ -45,12 +46,14 @@ async def set_thresholds(
     Raises:
         InvalidField: a threshold is not a percentage, or the one that pauses is below the one that
             warns.
+        NotFound: the account no longer exists.
     """
     named = {name: value for name, value in asdict(change).items() if value is not None}
     for name, value in named.items():
         if not 0 <= value <= 100:
             raise InvalidField(name, f"must be 0 to 100 percent, got {value}")
     async with conn.transaction():
+        await accounts.lock(conn, account)
         before = await rates_of(conn, account)
         after = {name: named.get(name, getattr(before, name)) for name in THRESHOLDS}
         for kind in ("bounce", "complaint"):

@@ -99,9 +99,9 @@ async def list_health(
     return await many(conn, "list_health", {"project": project, "name": name}, SenderHealth)
 
 
-async def lock(conn: Conn, account_id: int) -> None:
-    """Lock an account's row until the transaction ends."""
-    await maybe(conn, "lock_sender", {"id": account_id}, int)
+async def lock(conn: Conn, account_id: int) -> bool:
+    """Lock an account's row until the transaction ends; False when there is no such account."""
+    return await maybe(conn, "lock_sender", {"id": account_id}, int) is not None
 
 
 async def set_status(
