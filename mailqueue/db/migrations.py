@@ -58,7 +58,8 @@ def read_schema(folder: Path) -> SchemaFiles:
     together, of `functions/`, `views/`, `comments/` and `grants/`.
 
     Raises:
-        ConfigError: a migration's name is not valid, or a number occurs twice.
+        ConfigError: a migration's name is not valid, a number occurs twice, or a part of a file
+            cannot be repeated.
     """
     migrations = tuple(map(_migration, _migration_paths(folder)))
     paths = [
@@ -105,8 +106,12 @@ def _parsed(path: Path) -> tuple[int, str]:
 
 
 def _schema_object(path: Path, folder: Path) -> SchemaObject:
-    text = filled(path.read_text("utf-8"))
-    return SchemaObject(path.relative_to(folder).as_posix(), _sha256(text), text)
+    name = path.relative_to(folder).as_posix()
+    try:
+        text = filled(path.read_text("utf-8"))
+    except ConfigError as exc:
+        raise ConfigError(f"{name}: {exc}") from exc
+    return SchemaObject(name, _sha256(text), text)
 
 
 def _sha256(text: str) -> str:

@@ -161,10 +161,10 @@ def filled(text: str) -> str:
 
     A file is applied again when a registry that it contains has changed.
     """
-    if "[[" not in text:
-        return text
     if is_repeated(text):
         return repeated(text)
+    if "[[" not in text:
+        return text
     text = _COLUMNS.sub(_columns, text)
     for marker, words in SQL_BY_MARKER.items():
         text = text.replace(marker, words)

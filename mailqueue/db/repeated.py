@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from jinja2 import Environment, StrictUndefined, TemplateError
+from jinja2 import Environment, StrictUndefined, TemplateError, TemplateSyntaxError
 
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.queues.model import QueueSpec
@@ -59,7 +59,8 @@ def repeated(text: str) -> str:
     try:
         return _environment().from_string(text).render()
     except TemplateError as exc:
-        raise ConfigError(f"an SQL file with parts to repeat: {exc}") from exc
+        line = f"line {exc.lineno}: " if isinstance(exc, TemplateSyntaxError) else ""
+        raise ConfigError(f"an SQL file with parts to repeat: {line}{exc}") from exc
 
 
 @cache

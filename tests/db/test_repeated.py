@@ -1,6 +1,8 @@
 """Parts of SQL files that are repeated for each row of a registry."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,21 @@ def test_a_part_is_repeated_for_a_list_in_the_file() -> None:
 def test_an_unknown_name_and_a_part_without_an_end_are_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         filled(text)
+
+
+def test_a_part_that_names_nothing_is_repeated_too() -> None:
+    text = "--% for n in [1, 2]\nSELECT 1;\n--% endfor\n--% if false\nSELECT 2;\n--% endif\n"
+
+    assert filled(text) == "SELECT 1;\nSELECT 1;\n"
+
+
+def test_a_part_that_cannot_be_repeated_names_its_file_and_line(tmp_path: Path) -> None:
+    shutil.copytree(sql_folder(), tmp_path / "sql")
+    broken = tmp_path / "sql" / "functions" / "broken.sql"
+    broken.write_text("SELECT 1;\n--% for\n")
+
+    with pytest.raises(ConfigError, match=r"^functions/broken\.sql: .*line 2"):
+        read_schema(tmp_path / "sql")
 
 
 def test_nothing_of_what_repeats_parts_is_left_in_what_is_applied() -> None:
