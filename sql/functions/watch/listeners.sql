@@ -70,12 +70,13 @@ AS $$
        SET state = p_state, last_error = left(p_error, 1000), updated_at = clock_timestamp(),
            failures = CASE WHEN p_state = 'listening' THEN 0 ELSE l.failures + (p_error IS NOT NULL)::integer END,
            lease_until = CASE WHEN p_wait IS NULL THEN l.lease_until ELSE clock_timestamp() END,
-           next_at = clock_timestamp() + coalesce(p_wait * least(2 ^ l.failures, 32), interval '0')
+           next_at = clock_timestamp() + coalesce(p_wait * 2 ^ least(l.failures, 5), interval '0')
      WHERE l.mailbox_id = p_mailbox AND l.listener = p_listener
     RETURNING l.failures
 $$;
 COMMENT ON FUNCTION mailqueue.note_inbox_heard(uuid, uuid, text, text, interval) IS
-    'Write the state of a connection; with a wait, which doubles with each failure, its lease is given back.';
+    'Write the state of a connection; with a wait, which doubles with each of the first failures, its lease is given '
+    'back.';
 
 CREATE OR REPLACE FUNCTION mailqueue.wake_inbox(p_mailbox uuid, p_listener uuid) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER

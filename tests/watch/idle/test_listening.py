@@ -98,6 +98,24 @@ async def test_a_failed_connection_waits_twice_as_long_each_time(
         assert waits == [30, 60, 120]
 
 
+async def test_a_connection_that_always_fails_waits_at_most_sixteen_minutes(
+    database: DatabaseSettings,
+) -> None:
+    async with fake_imap() as server, connect(database) as conn:
+        server.instead["EXAMINE"] = b"* BYE not now\r\n"
+        (one,) = await several(conn, server.port, 1)
+        async with listening(database):
+            await heard(conn, one, "waiting")
+        await conn.execute(
+            "UPDATE mailqueue.inbox_listeners"
+            " SET next_at = now(), state = 'connecting', failures = 1000000"
+        )
+        async with listening(database):
+            await heard(conn, one, "waiting")
+            query = "SELECT next_at - updated_at < '17 min' FROM mailqueue.inbox_listeners"
+            assert await make.scalar(conn, query)
+
+
 async def test_a_refused_login_is_tried_again_at_once_after_a_reconnection(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
