@@ -31,6 +31,8 @@ MAX_LINE_BYTES = 64 * 1024
 MAX_LINES = 10_000
 """Lines of a server between two commands."""
 _ARRIVED = re.compile(rb"\* \d{1,10} (EXISTS|RECENT)\b", re.IGNORECASE)
+_CAPABILITIES = frozenset({"AUTH=PLAIN", "SASL-IR", "IDLE"})
+"""What is kept of what a server says that it has: those that are asked for, whatever it sends."""
 _LITERAL = re.compile(rb"\{(\d{1,9})\}\r?\n$")
 
 
@@ -207,7 +209,8 @@ class _Talk:
             elif line[:5].upper() == b"* BYE":
                 raise _Ended(HearingEnd("the server ended the connection"))
             elif line[:13].upper() == b"* CAPABILITY ":
-                self._capabilities |= set(line[13:].decode("latin-1").upper().split())
+                named = line[13:].decode("latin-1").upper().split()
+                self._capabilities |= _CAPABILITIES.intersection(named)
             elif line.startswith(f"{tag} ".encode()):
                 return line[len(tag) + 1 :].decode("latin-1").strip().upper()
 

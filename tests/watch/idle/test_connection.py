@@ -105,6 +105,21 @@ async def test_what_a_server_may_do_ends_the_connection(
         assert await task == end
 
 
+async def test_of_what_a_server_says_that_it_has_only_what_is_used_is_kept() -> None:
+    reader = asyncio.StreamReader()
+    for line in range(200):
+        words = b" ".join(b"X%d-%d" % (line, word) for word in range(50))
+        reader.feed_data(b"* CAPABILITY IDLE " + words + b"\r\n")
+    reader.feed_data(b"* BYE enough\r\n")
+    async with fake_imap() as server:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        talk = idle._Talk(reader, writer)
+        with pytest.raises(idle._Ended):
+            await talk._command("CAPABILITY")
+        writer.close()
+    assert talk._capabilities == {"IDLE"}
+
+
 @pytest.mark.parametrize("line", [b"x" * 200_000 + b"\r\n", b"x" * 200_000, b"\x00\xff\r\n"])
 async def test_a_line_without_an_end_is_not_kept(line: bytes) -> None:
     async with fake_imap() as server, hearing(server, Heard()) as task:
