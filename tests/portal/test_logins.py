@@ -8,6 +8,7 @@ import pytest
 from mailqueue.administration.users.attempts import PASSWORDS, WAIT_SECONDS
 from mailqueue.db.fetch import Conn
 from tests import make
+from tests.console.visiting import fields_of
 from tests.portal.visiting import HOME, ORIGIN, PASSWORD, Visiting
 from tests.watch import watching
 
@@ -53,6 +54,25 @@ async def test_an_invitation_works_once_and_looking_at_it_uses_nothing_up(
     assert again.status_code == HTTPStatus.NOT_FOUND
     assert logged_in.headers["location"] == HOME
     assert "No inbox is watched yet" in page
+
+
+async def test_who_is_logged_in_and_sets_a_password_by_a_link_can_log_in_with_it(
+    portal: Visiting,
+) -> None:
+    ann = await portal.person()
+    link = await portal.link(ann)
+    async with portal.visitor() as visitor:
+        await visitor.log_in()
+        visitor.http.cookies.delete("inbox_form_default")
+        chosen = await visitor.choose(link, OTHER)
+        hidden = fields_of(chosen.text, f"{HOME}/login")
+        logged_in = await visitor.post(
+            "/login", hidden | {"email": "ann@example.com", "password": OTHER}
+        )
+
+    assert "Log out" not in chosen.text
+    assert logged_in.status_code == HTTPStatus.SEE_OTHER, logged_in.text
+    assert logged_in.headers["location"] == HOME
 
 
 async def test_links_passwords_and_sessions_are_stored_as_hashes(portal: Visiting) -> None:

@@ -110,7 +110,14 @@ async def set_password(context: PortalContext) -> Response:
         await context.portal.logins.set_password(context.found, link, password)
     except InvalidField as exc:
         return _welcome(context, email, link, sentence(f"the password {exc.why}"))
+    # The form that follows is for the next session, whichever this browser has now: it ends.
+    context.session, context.form_key = None, cookies.form_of(context.request, context.name)
+    new_key = None
+    if context.form_key is None:
+        context.form_key = new_key = cookies.new_form()
     response = _login(context, email, context.home, notice="Your password is set. Log in with it.")
+    if new_key is not None:
+        cookies.keep_form(context.request, response, context.name, new_key)
     cookies.end(context.request, response, context.name)
     return response
 
