@@ -71,7 +71,8 @@ async def open_form(
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must not be compressed")
     if kind not in (_FORM, _FORM_OF_PARTS):
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "this is not a form")
-    if _charset_of(given) not in _CHARSETS:
+    charset = parse_options_header(given)[1].get(b"charset", b"").decode("latin-1")
+    if charset.strip().lower() not in _CHARSETS:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the form must be in UTF-8")
     try:
         async with asyncio.timeout(UPLOAD_SECONDS if bounds.max_file else FORM_SECONDS):
@@ -105,12 +106,6 @@ async def open_form(
         for _, value in parts:
             if isinstance(value, UploadFile):
                 await value.close()
-
-
-def _charset_of(content_type: str) -> str:
-    """Return the charset that a Content-Type names, in lower case; empty without one. Pure."""
-    _, options = parse_options_header(content_type)
-    return options.get(b"charset", b"").decode("latin-1").strip().lower()
 
 
 async def _parsed_parts(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:

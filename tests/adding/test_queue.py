@@ -20,7 +20,7 @@ SPEC = f"""\
         handler="mailqueue.suppression.handler:request_handler",
         lease=timedelta(minutes=1),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
-        columns={"outcome": "text"},
+        columns={{"outcome": "text"}},
     ),
 """
 RETENTION = f"""\

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.adapters.mailboxes.idle import ImapIdle
+from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -94,8 +95,9 @@ async def test_mail_at_dovecot_is_reported_without_waiting_for_the_next_scan(
             await watching.wait(is_told, "the notification")
 
 
+@pytest.mark.parametrize("dies_at", ["", "idle.taken"])
 async def test_another_process_takes_over_from_one_that_was_killed(
-    imap: Dovecot, database: DatabaseSettings, tmp_path: Path
+    imap: Dovecot, database: DatabaseSettings, tmp_path: Path, dies_at: str
 ) -> None:
     environment = os.environ | {
         "MAILQUEUE_DATABASE_URL": database.url.reveal(),
@@ -104,22 +106,24 @@ async def test_another_process_takes_over_from_one_that_was_killed(
         "MAILQUEUE_DATA": str(tmp_path / "data"),
     }
 
-    async def started() -> asyncio.subprocess.Process:
+    async def started(dies_at: str = "") -> asyncio.subprocess.Process:
+        point = {VARIABLE: f"{dies_at} kill 1"} if dies_at else {}
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mailqueue", "worker", "idle"),
-            env=environment,
+            env=environment | point,
             stderr=asyncio.subprocess.DEVNULL,
         )
 
     async with connect(database) as conn:
         inbox_id = await watched(conn, imap)
         holder = "SELECT listener FROM mailqueue.inbox_listeners"
-        first = await started()
+        first = await started(dies_at)
         try:
-            await heard(conn, inbox_id)
+            if not dies_at:
+                await heard(conn, inbox_id)
+                first.send_signal(signal.SIGKILL)
+            assert await first.wait() == -signal.SIGKILL
             before = await make.scalar(conn, holder)
-            first.send_signal(signal.SIGKILL)
-            await first.wait()
             taken = "SELECT lease_until > now() FROM mailqueue.inbox_listeners"
             assert await make.scalar(conn, taken) is True, "the lease of the dead one holds"
             await conn.execute("UPDATE mailqueue.inbox_listeners SET lease_until = now()")
