@@ -1,7 +1,7 @@
 """The context of a page: the project in the path, the session, and connections for the project."""
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -84,6 +84,8 @@ class PortalContext:
     session: PersonSession | None = None
     form_key: Secret | None = None  # of forms: the session's token, or a secret of the browser
     form: Mapping[str, str] = field(default_factory=dict)
+    afterwards: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """What an act of PortalAct does once it has committed, such as a request to a provider."""
 
     @property
     def person(self) -> PersonSession:

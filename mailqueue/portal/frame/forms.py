@@ -93,8 +93,6 @@ class PortalAct:
     preview: Callable[[PortalContext, Conn], Awaitable[Question]]
     verb: PortalVerb
     above: str
-    before: Callable[[PortalContext], Awaitable[None]] | None = None
-    """What is done first, without a transaction, such as a request to a provider."""
 
     async def ask(self, context: PortalContext) -> Response:
         """Show what will happen, and the button."""
@@ -103,14 +101,14 @@ class PortalAct:
     async def act(self, context: PortalContext) -> Response:
         """Do it, once."""
         try:
-            if self.before is not None:
-                await self.before(context)
             async with context.acting_once() as conn:
                 after = await self.verb(context, conn)
         except SentBefore:
             return context.redirect(f"{context.home}{self.above}?done=before")
         except (InvalidField, Conflict) as exc:
             return await self._shown(context, sentence(str(exc)))
+        for finish in context.afterwards:
+            await finish()
         return context.redirect(after)
 
     async def _shown(self, context: PortalContext, fault: str = "") -> Response:

@@ -1,6 +1,9 @@
 """Add, reconnect and remove a person's inbox."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field
 from starlette.responses import Response
@@ -115,22 +118,24 @@ async def _what_is_removed(context: PortalContext, conn: Conn) -> Question:
     return Question(one.email_address, f"{consequence}deleted.")
 
 
-async def _revoke(context: PortalContext) -> None:
-    consents = context.portal.inbox_consents
-    if consents is None:
-        return
-    async with context.connection() as conn:
-        one = await _own(context, conn)
-        found = await gmail.tokens_of(
+async def _remove(context: PortalContext, conn: Conn) -> str:
+    one, consents = await _own(context, conn), context.portal.inbox_consents
+    tokens: Sequence[Secret] = ()
+    if consents is not None:
+        tokens = await gmail.tokens_of(
             conn, context.project.id, inbox_id=one.id, master=context.portal.master()
         )
-    await gmail.revoke(consents, found)
-
-
-async def _remove(context: PortalContext, conn: Conn) -> str:
-    one = await _own(context, conn)
     await inboxes.remove(conn, context.project.id, one.id, by=context.person.by)
+    if tokens:
+        context.afterwards.append(partial(_revoke, context, one.id, tokens))
     return context.path(done="removed")
+
+
+async def _revoke(context: PortalContext, inbox_id: UUID, tokens: Sequence[Secret]) -> None:
+    is_done = await gmail.revoke(context.portal.inbox_consents, tokens)
+    result, by = "revoked" if is_done else "not_revoked", context.person.by
+    async with context.connection() as conn:
+        await gmail.note(conn, context.project.id, inbox_id, result=result, by=by)
 
 
 async def ask_gmail(context: PortalContext) -> Response:
@@ -219,6 +224,6 @@ PAGES = (
     ),
     *form_pages(
         f"{ONE}/remove",
-        PortalAct("Remove", "Remove the inbox", _what_is_removed, _remove, "", _revoke),
+        PortalAct("Remove", "Remove the inbox", _what_is_removed, _remove, ""),
     ),
 )
