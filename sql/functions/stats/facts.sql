@@ -58,7 +58,7 @@ AS $$
                'client', p_data ->> 'client', 'system', p_data ->> 'system', 'device', p_data ->> 'device')), '{}') END
 $$;
 COMMENT ON FUNCTION mailqueue.origin_of(text, jsonb) IS
-    'The country, city, client, system and device of an open or click, as the dimensions of counts; NULL: none is known.';
+    'The country, city, client, system and device of an open or click, as dimensions of counts; NULL: none is known.';
 
 -- An event counts for its mail once: the first by id, of its type, by people and by programs apart. p_flipped: clicks
 -- that are taken as made by people whatever their rows say.
