@@ -96,6 +96,6 @@ async def _shown(
 
 
 PAGES = (
-    ConsolePage("GET", f"{RULE}/try", Right.READ, ask),
-    ConsolePage("POST", f"{RULE}/try", Right.READ, try_rule),
+    ConsolePage("GET", f"{RULE}/try", Right.CONFIGURE, ask),
+    ConsolePage("POST", f"{RULE}/try", Right.CONFIGURE, try_rule),
 )
