@@ -150,7 +150,10 @@ ALLOWED = {
             *(f"sequences/{{sequence}}/{act}" for act in ("pause", "resume")),
             "ab-tests/new",
             "event-rules/~new",
-            *(f"event-rules/{{rule}}/{act}" for act in ("change", "enable", "pause", "remove", "try")),
+            *(
+                f"event-rules/{{rule}}/{act}"
+                for act in ("change", "enable", "pause", "remove", "try")
+            ),
             *(f"ab-tests/{{ab_test_id}}/{act}" for act in ("recipients", "choose-{variant}")),
             "ab-tests/{ab_test_id}/cancel",
             "contacts/import",
