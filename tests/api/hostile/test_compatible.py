@@ -83,6 +83,7 @@ MAILGUN = {
 }
 ENTRIES = {"Suppressions": [{"EmailAddress": "ann@example.com"}]}
 EMAILS = {"emails": ["ann@example.com"]}
+WEBHOOK = {"endpoint": "https://app.example.com/hooks", "events": ["email.sent"]}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -96,6 +97,8 @@ BODIES: dict[str, Any] = {
     "POST /suppressions": {"email": "ann@example.com"},
     "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
     "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
+    "POST /webhooks": WEBHOOK,
+    "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
     "POST /message-streams/{stream}/suppressions": ENTRIES,
     "POST /message-streams/{stream}/suppressions/delete": ENTRIES,
     "DELETE /v3/suppression/bounces": EMAILS,
