@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
@@ -27,6 +27,12 @@ CLIENTS: dict[str, Any] = {
     "slack_client_id": "1.2",
     "slack_client_secret": Secret("example"),
 }
+
+
+async def typed(page: Page, name: str, text: str) -> None:
+    """Type into the field of this name once it has the focus, which a loaded page gives it."""
+    await expect(page.locator(f"[name={name}]")).to_be_focused(timeout=30_000)
+    await page.keyboard.type(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +114,18 @@ async def test_a_person_begins_at_an_invitation_and_does_everything_by_keyboard(
         async with seen.portal.connection() as conn:
             ann = await watching.user(conn)
         await page.goto(seen.url + await seen.portal.link(ann))
-        await page.keyboard.type(PASSWORD)
+        await typed(page, "password", PASSWORD)
         await page.keyboard.press("Tab")
-        await page.keyboard.type(PASSWORD)
+        await typed(page, "again", PASSWORD)
         await page.keyboard.press("Enter")
         await page.get_by_text("Your password is set").wait_for()
-        await page.keyboard.type(PASSWORD)
+        await typed(page, "password", PASSWORD)
         await page.keyboard.press("Enter")
         await page.get_by_role("heading", name="Inboxes", exact=True).wait_for()
         await page.get_by_role("link", name="Add an inbox").press("Enter")
-        await page.keyboard.type("ann@example.com")
+        await typed(page, "email_address", "ann@example.com")
         await page.keyboard.press("Tab")
-        await page.keyboard.type("imap.example.com")
+        await typed(page, "host", "imap.example.com")
         await page.get_by_label("Password").press("a")
         await page.keyboard.press("Enter")
         await page.get_by_text("The inbox is added").wait_for()
