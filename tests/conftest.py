@@ -25,7 +25,7 @@ from mailqueue.embedded.binaries import find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
-from tests import container, costs, logged, make, needs, scratch, tiers
+from tests import container, costs, garbage, logged, make, needs, scratch, tiers
 from tests.databases import Databases, compact
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in (needs, logged, tiers, costs):
+    for plugin in (garbage, needs, logged, tiers, costs):
         config.pluginmanager.register(plugin)
     scratch.keep_in_memory()
     # Ignored in a shell's background and under nohup, and then by processes that tests signal.
