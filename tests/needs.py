@@ -98,7 +98,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that cannot run here."""
-    asked = [name for name in NEEDS if any(item.get_closest_marker(name) for item in items)]
+    marks = {name for item in items for name in marks_of(item)}
+    asked = [name for name in NEEDS if name in marks]
     lacking = {name: why for name in asked if (why := NEEDS[name]()) is not None}
     reasons = {item: why for item in items if (why := _why_not(config, item, lacking)) is not None}
     config.stash[_LEFT_OUT] = [f"{item.nodeid}: {why}" for item, why in reasons.items()]
@@ -115,12 +116,18 @@ def _place(item: pytest.Item) -> int:
     return len(LONG)
 
 
+def marks_of(item: pytest.Item) -> set[str]:
+    """Return the names of the marks of a test: asking for each of ours takes far longer."""
+    return {mark.name for mark in item.iter_markers()}
+
+
 def _why_not(config: pytest.Config, item: pytest.Item, lacking: Mapping[str, str]) -> str | None:
-    if item.get_closest_marker(SOAK) and SOAK not in config.getoption("markexpr"):
+    marks = marks_of(item)
+    if SOAK in marks and SOAK not in config.getoption("markexpr"):
         return f"long, runs with -m {SOAK}"
     if is_pooled(config) and (why_not_pooled := why_direct(item.nodeid)):
         return why_not_pooled
-    return next((why for name, why in lacking.items() if item.get_closest_marker(name)), None)
+    return next((why for name, why in lacking.items() if name in marks), None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

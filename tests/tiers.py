@@ -8,13 +8,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import croniter  # noqa: F401  it runs `file` when it is imported
 import pytest
 
-from tests.needs import NEEDS
+from tests.needs import NEEDS, marks_of
 
 QUICK, DEEP, ALL = "quick", "deep", "all"
 RULES = "tests/rules"
@@ -180,7 +181,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def _is_deep(item: pytest.Item, config: pytest.Config) -> bool:
-    if any(item.get_closest_marker(name) for name in NEEDS):
+    if not NEEDS.keys().isdisjoint(marks_of(item)):
         return True
     return _is_deep_place(item.path, config)
 
@@ -192,11 +193,19 @@ def _is_quick(file: Path, config: pytest.Config) -> bool:
 
 
 def _is_deep_place(path: Path, config: pytest.Config) -> bool:
-    return any(_place(each, config) in DEEP_PLACES for each in (path, *path.parents))
+    return _is_deep_below(path, config.rootpath)
+
+
+@cache  # asked for each test, of its file
+def _is_deep_below(path: Path, root: Path) -> bool:
+    return any(_path_below(each, root) in DEEP_PLACES for each in (path, *path.parents))
 
 
 def _place(path: Path, config: pytest.Config) -> str:
-    root = config.rootpath
+    return _path_below(path, config.rootpath)
+
+
+def _path_below(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
 
 
