@@ -141,19 +141,19 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "field"), FAULTS)
-async def test_a_faulty_field_is_named_and_nothing_is_queued(
-    api: Calling, change: dict[str, Any], field: str
-) -> None:
-    body = {**HELLO, **change}
+async def test_a_faulty_field_is_named_and_nothing_is_queued(api: Calling) -> None:
+    wrong = []
+    for change, field in FAULTS:
+        body = {**HELLO, **change}
 
-    response = await api.send({name: each for name, each in body.items() if each is not None})
+        response = await api.send({name: each for name, each in body.items() if each is not None})
 
-    assert response.status_code == 422, response.text
-    error = error_of(response)
-    assert (error["name"], error["field"]) == ("invalid_field", field)
-    assert error["message"].startswith(f"{field}: ")
-    assert await queued(api) == 0
+        error = error_of(response) if response.status_code == 422 else {}
+        found = (error.get("name"), error.get("field"), await queued(api))
+        is_told = error.get("message", "").startswith(f"{field}: ")
+        if found != ("invalid_field", field, 0) or not is_told:
+            wrong.append((change, field, response.status_code, response.text))
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
