@@ -15,7 +15,7 @@ from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
 
-MAX_EMAIL_FUNCTIONS = 50
+MAX_EMAIL_FUNCTIONS = 49
 
 
 async def test_an_email_enters_no_more_functions_on_its_way_to_history(
@@ -36,13 +36,17 @@ async def test_an_email_enters_no_more_functions_on_its_way_to_history(
 
             await until(is_sent)
 
+        async def entered_by_one() -> set[str]:
+            with hops() as entered:
+                await send_one()
+                await asyncio.sleep(2 * STALL_CHECK_SECONDS)
+            return {one for one in entered.names if not one.startswith(("smtp/", "mime/"))}
+
         async with worker(settings_of(database, tmp_path)):
             await send_one()
             await asyncio.sleep(2 * STALL_CHECK_SECONDS)  # what the first email begins has ended
-            with hops() as entered:
-                for _ in range(3):
-                    await send_one()
-                    await asyncio.sleep(2 * STALL_CHECK_SECONDS)
+            each = [await entered_by_one() for _ in range(3)]
 
-    ours = [name for name in entered.names if not name.startswith(("smtp/", "mime/"))]
+    # What only one of them enters is of a loop that turned meanwhile, or of a slow machine.
+    ours = sorted(set.intersection(*each))
     assert len(ours) <= MAX_EMAIL_FUNCTIONS, "\n".join(ours)
