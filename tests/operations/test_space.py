@@ -153,6 +153,20 @@ async def test_a_person_may_refuse_mail_too(conn: Conn) -> None:
         await make.queued_email(conn)
 
 
+async def test_a_refusal_that_ended_after_it_was_read_refuses_nothing(conn: Conn) -> None:
+    """Who has read it asks for its reason in a later statement, which no longer finds it."""
+    await make.sender_account(conn)
+    project = await make.scalar(conn, "SELECT id FROM mailqueue.projects WHERE name = 'default'")
+    ask = "SELECT mailqueue.refuse_for_now(%s)"
+    await told(conn, 0)
+    with pytest.raises(errors.DiskFull):
+        async with conn.transaction():
+            await conn.execute(ask, (project,))
+    await told(conn, 9 * GB)
+
+    await conn.execute(ask, (project,))
+
+
 async def test_the_api_says_when_to_come_again(database: DatabaseSettings) -> None:
     async with calling(database) as api, connect(database) as conn:
         assert (await api.get("/readyz")).status_code == 200

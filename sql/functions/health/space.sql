@@ -15,21 +15,25 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     r record;
+    v_all text;
 BEGIN
     PERFORM mailqueue.check_producer(p_project);
-    IF mailqueue.refusal_now() IS NULL THEN
-        SELECT p.name, x.message INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
-         WHERE x.project_id = p_project AND x.valid_until > now() ORDER BY x.since LIMIT 1;
+    v_all := mailqueue.refusal_now();
+    IF v_all IS NOT NULL THEN
+        RAISE EXCEPTION 'mail is not accepted now: %', v_all
+              USING ERRCODE = '53100',
+                  HINT = 'Queued mail is still sent. Try again in a minute; mailqueue doctor names the fix.';
+    END IF;
+    SELECT p.name, x.message INTO r FROM mailqueue.refusals AS x JOIN mailqueue.projects AS p ON p.id = x.project_id
+     WHERE x.project_id = p_project AND x.valid_until > now() ORDER BY x.since LIMIT 1;
+    IF FOUND THEN
         RAISE EXCEPTION 'project % is full: %', r.name, r.message
               USING ERRCODE = 'MQ002',
                   HINT = 'Queued emails are still sent, and other projects are accepted. Try again in a minute.';
     END IF;
-    RAISE EXCEPTION 'mail is not accepted now: %', mailqueue.refusal_now()
-          USING ERRCODE = '53100',
-              HINT = 'Queued mail is still sent. Try again in a minute; mailqueue doctor names the fix.';
 END $$;
 COMMENT ON FUNCTION mailqueue.refuse_for_now(uuid) IS
-    'Raise the reason from refusals: SQLSTATE 53100 where all mail is refused, MQ002 where only this project is.';
+    'Raise the reason from refusals: SQLSTATE 53100 for all mail, MQ002 for this project only; nothing once over.';
 
 -- A report expires after two minutes: a worker that reported a full disk and is gone must not stop mail for good.
 CREATE OR REPLACE FUNCTION mailqueue.report_space(p_host text, p_places text[], p_free bigint[], p_total bigint[],

@@ -136,8 +136,9 @@ BEGIN
     IF EXISTS (SELECT FROM mailqueue.refusals AS r
                 WHERE r.valid_until > now() AND coalesce(r.project_id, p_project) = p_project) THEN
         PERFORM mailqueue.refuse_for_now(p_project);
-    ELSIF EXISTS (SELECT FROM mailqueue.projects AS p
-                   WHERE p.id = p_project AND num_nonnulls(p.max_queued_emails, p.max_stored_bytes) > 0) THEN
+    END IF;
+    IF EXISTS (SELECT FROM mailqueue.projects AS p
+                WHERE p.id = p_project AND num_nonnulls(p.max_queued_emails, p.max_stored_bytes) > 0) THEN
         PERFORM mailqueue.take_room(p_project, p_emails, 1);
     END IF;
 END $$;
