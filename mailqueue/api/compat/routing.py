@@ -37,13 +37,16 @@ class _Path:
     methods: Methods
 
 
+_Named = tuple[CompatApi, Methods]
+
+
 class CompatRouting(BaseRoute):
     """All endpoints of all compatible APIs as one starlette route."""
 
     def __init__(self, shapes: Sequence[CompatApi], runtime: Runtime) -> None:
         self._runtime = runtime
         self._shapes = shapes
-        self._named: dict[str, tuple[CompatApi, Methods]] = {}
+        self._named: dict[str, list[_Named]] = {}
         self._patterns: list[_Path] = []
         for shape in shapes:
             for path in dict.fromkeys(each.path for each in shape.endpoints):
@@ -51,10 +54,12 @@ class CompatRouting(BaseRoute):
 
     def _add(self, shape: CompatApi, path: str) -> None:
         methods = {each.method: each for each in shape.endpoints if each.path == path}
-        if path in self._named:
-            raise ValueError(f"{path} belongs to {self._named[path][0].name} already")
         if "{" not in path:
-            self._named[path] = (shape, methods)
+            others = self._named.setdefault(path, [])
+            for other, _ in others:
+                if other.is_known_by_head is shape.is_known_by_head:  # nothing tells them apart
+                    raise ValueError(f"{path} belongs to {other.name} already")
+            others.append((shape, methods))
             return
         pattern = re.compile(_VARIABLE.sub(r"[^/\\0]+", re.escape(path)))
         self._patterns.append(_Path(shape, pattern, methods))
@@ -72,12 +77,17 @@ class CompatRouting(BaseRoute):
 
     def _found(self, scope: Scope) -> tuple[CompatApi | None, Methods]:
         path = trimmed(scope["path"])
-        if path in self._named:
-            return self._named[path]
-        for each in self._patterns:
-            if each.pattern.fullmatch(path):
-                return each.shape, each.methods
         request = Request(scope)
+        found = list(self._named.get(path, ()))
+        found += (
+            (each.shape, each.methods) for each in self._patterns if each.pattern.fullmatch(path)
+        )
+        # Several APIs have paths such as /webhooks: the credential tells whose client asks.
+        for shape, methods in found:
+            if shape.is_known_by_head(request):
+                return shape, methods
+        if found:
+            return found[0]
         for shape in self._shapes:
             if is_below(path, shape.roots) or shape.is_known_by_head(request):
                 return shape, {}

@@ -16,6 +16,7 @@ from mailqueue.api.table import SHAPES
 from tests.api.hostile.corpus import NAUGHTY_STRINGS
 from tests.api.hostile.test_inputs import FORM, JSON, NO_ID, SHARE, places, replaced
 from tests.api.support.anybody import for_anybody
+from tests.api.support.modes import credentials
 
 pytestmark = pytest.mark.anyio
 HEADERS = {"X-Order": "81"}
@@ -84,6 +85,11 @@ MAILGUN = {
 ENTRIES = {"Suppressions": [{"EmailAddress": "ann@example.com"}]}
 EMAILS = {"emails": ["ann@example.com"]}
 WEBHOOK = {"endpoint": "https://app.example.com/hooks", "events": ["email.sent"]}
+POSTMARK_WEBHOOK = {
+    "Url": "https://app.example.com/hooks",
+    "HttpAuth": {"Username": "hooks", "Password": "s3cret"},
+    "Triggers": {"Bounce": {"Enabled": True}},
+}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -97,7 +103,9 @@ BODIES: dict[str, Any] = {
     "POST /suppressions": {"email": "ann@example.com"},
     "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
     "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
-    "POST /webhooks": WEBHOOK,
+    "resend: POST /webhooks": WEBHOOK,
+    "postmark: POST /webhooks": POSTMARK_WEBHOOK,
+    "PUT /webhooks/{webhook_number}": POSTMARK_WEBHOOK,
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
     "POST /message-streams/{stream}/suppressions": ENTRIES,
     "POST /message-streams/{stream}/suppressions/delete": ENTRIES,
@@ -113,6 +121,8 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
+SHARED = {"POST /webhooks", "GET /webhooks"}
+"""Requests of several APIs; the credential tells whose they are."""
 WITHOUT_BODY = {"POST /emails/{email_id}/cancel", "PUT /bounces/{bounce_id}/activate"}
 
 
@@ -125,7 +135,8 @@ class CompatEndpoint:
 
     @property
     def name(self) -> str:
-        return f"{self.endpoint.method} {self.endpoint.path}"
+        name = f"{self.endpoint.method} {self.endpoint.path}"
+        return f"{self.api}: {name}" if name in SHARED else name
 
     def url(self, **values: str) -> str:
         given = {"domain": "example.com", **values}
@@ -167,12 +178,7 @@ def requests(
 
 async def asked(http: httpx2.AsyncClient, one: CompatEndpoint, strings: Sequence[str]) -> None:
     key = http.headers["X-API-Key"]
-    basic = base64.b64encode(f"api:{key}".encode()).decode()
-    who = {
-        "X-API-Key": "",
-        "X-Postmark-Server-Token": key,
-        "Authorization": f"Basic {basic}" if one.api == "mailgun" else f"Bearer {key}",
-    }
+    who = {"X-API-Key": "", **credentials(one.api, key)}
     for url, body, kind in requests(one, strings):
         answer = await http.request(one.endpoint.method, url, content=body, headers=kind | who)
         at = f"{one.endpoint.method} {url} with {body!r}"

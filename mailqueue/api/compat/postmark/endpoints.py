@@ -40,6 +40,7 @@ from mailqueue.api.compat.postmark.reading import (
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
+from mailqueue.api.compat.postmark.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
@@ -193,6 +194,7 @@ POSTMARK = CompatApi(
         *SUPPRESSION_ENDPOINTS,
         *BOUNCE_ENDPOINTS,
         *SEARCH_ENDPOINTS,
+        *WEBHOOK_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -16,6 +16,7 @@ from mailqueue.api.compat.postmark.model import NoStream, NotAnAddress, NotForSe
 from mailqueue.api.compat.reading import BadParameter
 from mailqueue.api.http.responses import BadJson, Busy, json_answer
 from mailqueue.core.errors import (
+    Conflict,
     Forbidden,
     InputError,
     InvalidField,
@@ -62,6 +63,7 @@ _FIELD = {
     "category": "MessageStream",
     **names_in(Api.POSTMARK),
 }
+_OF_WEBHOOKS = ("Url", "HttpAuth", "HttpHeaders", "Triggers")
 
 
 class ErrorCode(IntEnum):
@@ -149,6 +151,8 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case NotActivated():
             why = "This bounce cannot be activated: its recipient complained."
             return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, why
+        case NotFound() if exc.kind == "webhook":
+            return HTTPStatus.NOT_FOUND, ErrorCode.NOT_FOUND, "This webhook was not found."
         case NotFound():
             return UNPROCESSABLE, ErrorCode.NO_MESSAGE, "This message was not found."
         case LimitReached():
@@ -159,6 +163,8 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case Busy():
             why = "The same request is in progress."
             return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
+        case Conflict():
+            return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, f"{exc}."
         case InputError():
             return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)
         case Unavailable():
@@ -201,7 +207,7 @@ def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
         return ErrorCode.NO_SENDER, f"The 'From' address {exc.why}."
     if exc.refusal is Refusal.FILE_NOT_ALLOWED:
         return ErrorCode.FORBIDDEN_FILE, f"Forbidden attachment: {exc.why}."
-    if exc.field in _FIELD:
+    if exc.field in _FIELD or exc.field.partition(".")[0] in _OF_WEBHOOKS:
         return ErrorCode.INVALID_EMAIL, f"'{field}': {exc.why}."
     if field.startswith("variables"):
         return ErrorCode.INVALID_EMAIL, f"'TemplateModel{field[9:]}': {exc.why}."
