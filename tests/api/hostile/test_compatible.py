@@ -90,6 +90,13 @@ POSTMARK_WEBHOOK = {
     "HttpAuth": {"Username": "hooks", "Password": "s3cret"},
     "Triggers": {"Bounce": {"Enabled": True}},
 }
+SETTINGS = "/v3/user/webhooks/event/settings"
+EVENT_WEBHOOK = {
+    "enabled": True,
+    "url": "https://app.example.com/hooks",
+    "friendly_name": "Shop",
+    "bounce": True,
+}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -109,6 +116,11 @@ BODIES: dict[str, Any] = {
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
     "POST /message-streams/{stream}/suppressions": ENTRIES,
     "POST /message-streams/{stream}/suppressions/delete": ENTRIES,
+    f"POST {SETTINGS}": EVENT_WEBHOOK,
+    f"PATCH {SETTINGS}": EVENT_WEBHOOK,
+    f"PATCH {SETTINGS}/{{webhook_id}}": EVENT_WEBHOOK,
+    f"PATCH {SETTINGS}/signed/{{webhook_id}}": {"enabled": True},
+    "POST /v3/user/webhooks/event/test": {"url": "https://no.example.com/hooks"},
     "DELETE /v3/suppression/bounces": EMAILS,
     "DELETE /v3/suppression/spam_reports": EMAILS,
     "DELETE /v3/suppression/blocks": EMAILS,
@@ -123,7 +135,11 @@ BODIES: dict[str, Any] = {
 """A body of each endpoint that takes one, which names every kind of field."""
 SHARED = {"POST /webhooks", "GET /webhooks"}
 """Requests of several APIs; the credential tells whose they are."""
-WITHOUT_BODY = {"POST /emails/{email_id}/cancel", "PUT /bounces/{bounce_id}/activate"}
+WITHOUT_BODY = {
+    "POST /emails/{email_id}/cancel",
+    "PUT /bounces/{bounce_id}/activate",
+    f"PATCH {SETTINGS}/signed",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def removing_many(wanted: SuppressedList) -> _Handler:
 
     async def remove_many(call: RequestContext) -> Response:
         refuse_subuser(call.request)
-        body = await _body(call, DeletedAddresses)
+        body = await body_of(call, DeletedAddresses)
         if body.delete_all:
             why = "is not supported: name the addresses in emails"
             raise SendGridRefused([Wrong(f"delete_all {why}", "delete_all")])
@@ -179,7 +179,7 @@ async def remove_from_group(call: RequestContext) -> Response:
 
 async def _add(call: RequestContext, category: str) -> Response:
     refuse_subuser(call.request)
-    body = await _body(call, RecipientEmails)
+    body = await body_of(call, RecipientEmails)
     new = [
         new_suppression(one, reason="unsubscribed", category=category)
         for one in body.recipient_emails
@@ -205,7 +205,13 @@ async def _remove(call: RequestContext, wanted: SuppressedList, emails: Sequence
             await remove_address(call, one, provider="sendgrid")
 
 
-async def _body(call: RequestContext, model: type[Body]) -> Body:
+async def body_of(call: RequestContext, model: type[Body]) -> Body:
+    """Return the body of a request.
+
+    Raises:
+        BadJson: it is not a JSON object.
+        SendGridRefused: it is invalid.
+    """
     document = await document_of(call, max_bytes=MAX_BODY_BYTES)
     if not isinstance(document, dict):
         raise BadJson("the body must be a JSON object")
