@@ -76,6 +76,25 @@ async def add(
         return WithSecret(await find(conn, project_id, webhook_id), chosen)
 
 
+async def lock_all(conn: Conn, project_id: UUID) -> None:
+    """Lock the webhooks of a project against additions until the transaction ends."""
+    await endpoints_store.count(conn, project_id)
+
+
+async def secret_of(conn: Conn, webhook_id: UUID, *, master: MasterKey | None) -> Secret:
+    """Return the opened secret of a webhook.
+
+    Raises:
+        NotFound: there is none of that id.
+        ConfigError: there is no master key to open with.
+        Locked: no access to the project's own key is granted.
+    """
+    found = await endpoints_store.read_keys(conn, [webhook_id])
+    if not found:
+        raise NotFound("webhook", webhook_id)
+    return (await secrets_of(conn, found[0], master=master))[0]
+
+
 async def project_named(conn: Conn, project: str) -> UUID:
     """Return the id of a project.
 

@@ -97,6 +97,7 @@ EVENT_WEBHOOK = {
     "friendly_name": "Shop",
     "bounce": True,
 }
+EVENTS_OF_URL = {"url": "https://app.example.com/", "event_types": "clicked"}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -127,6 +128,10 @@ BODIES: dict[str, Any] = {
     "DELETE /v3/suppression/invalid_emails": EMAILS,
     "POST /v3/asm/suppressions/global": {"recipient_emails": ["ann@example.com"]},
     "POST /v3/asm/groups/{group_id}/suppressions": {"recipient_emails": ["ann@example.com"]},
+    "POST /v3/domains/{domain}/webhooks": {"id": "clicked", "url": "https://app.example.com/"},
+    "PUT /v3/domains/{domain}/webhooks/{event}": {"url": "https://app.example.com/"},
+    "POST /v4/domains/{domain}/webhooks": EVENTS_OF_URL,
+    "PUT /v4/domains/{domain}/webhooks": EVENTS_OF_URL,
     "POST /v3/{domain}/bounces": {"address": "a@example.com", "code": "550", "error": "no"},
     "POST /v3/{domain}/complaints": {"address": "a@example.com"},
     "POST /v3/{domain}/unsubscribes": {"address": "a@example.com", "tag": "*"},

@@ -20,6 +20,7 @@ from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.mailgun.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
@@ -124,6 +125,7 @@ MAILGUN = CompatApi(
         ),
         *EVENT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
+        *WEBHOOK_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

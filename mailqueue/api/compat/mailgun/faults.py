@@ -52,6 +52,13 @@ class AddressNotFound(InputError):
     """The address is not in the list."""
 
 
+class NoWebhook(InputError):
+    """There is no such webhook."""
+
+    def __init__(self) -> None:
+        super().__init__("Webhook not found")
+
+
 class MissingParameter(InvalidField):
     """A parameter is missing."""
 
@@ -95,7 +102,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
             return description_of(exc.fault)
         case InvalidField():
             return HTTPStatus.BAD_REQUEST, field_description(exc)
-        case DomainNotFound() | AddressNotFound():
+        case DomainNotFound() | AddressNotFound() | NoWebhook():
             return HTTPStatus.NOT_FOUND, str(exc)
         case Unauthorized():
             return HTTPStatus.UNAUTHORIZED, "Forbidden"
