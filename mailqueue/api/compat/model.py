@@ -70,6 +70,14 @@ def webhook_endpoint(
     return _managing(Scope.WEBHOOK_MANAGE, method, path, summary, handler)
 
 
+def template_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that lists or changes templates."""
+    scope = Scope.TEMPLATE_READ if method == "GET" else Scope.TEMPLATE_WRITE
+    return _managing(scope, method, path, summary, handler)
+
+
 def _managing(
     scope: Scope,
     method: str,

@@ -98,6 +98,13 @@ EVENT_WEBHOOK = {
     "bounce": True,
 }
 EVENTS_OF_URL = {"url": "https://app.example.com/", "event_types": "clicked"}
+POSTMARK_TEMPLATE = {
+    "Name": "Receipt",
+    "Alias": "receipt",
+    "Subject": "Order {{order.id}}",
+    "HtmlBody": "<p>Hello {{name}}</p>",
+    "TextBody": "{{#each lines}}{{sku}}{{/each}}",
+}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -114,6 +121,8 @@ BODIES: dict[str, Any] = {
     "resend: POST /webhooks": WEBHOOK,
     "postmark: POST /webhooks": POSTMARK_WEBHOOK,
     "PUT /webhooks/{webhook_number}": POSTMARK_WEBHOOK,
+    "POST /templates": POSTMARK_TEMPLATE,
+    "PUT /templates/{template}": POSTMARK_TEMPLATE,
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
     "POST /message-streams/{stream}/suppressions": ENTRIES,
     "POST /message-streams/{stream}/suppressions/delete": ENTRIES,

@@ -12,8 +12,10 @@ from sendgrid import SendGridAPIClient
 from tests.clients.serving import Served
 
 URL = "https://app.example.com/hooks"
-NAMES = "processed delivered deferred bounce dropped spam_report open click unsubscribe"
-NAMES = (*NAMES.split(), "group_unsubscribe", "group_resubscribe")
+NAMES = (
+    *("processed", "delivered", "deferred", "bounce", "dropped", "spam_report", "open", "click"),
+    *("unsubscribe", "group_unsubscribe", "group_resubscribe"),
+)
 
 
 def events_of(key: str, site: Served) -> Any:

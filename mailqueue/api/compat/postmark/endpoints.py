@@ -39,6 +39,7 @@ from mailqueue.api.compat.postmark.reading import (
 )
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.postmark.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
 from mailqueue.api.compat.postmark.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.reading import document_of
@@ -195,6 +196,7 @@ POSTMARK = CompatApi(
         *BOUNCE_ENDPOINTS,
         *SEARCH_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
+        *TEMPLATE_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -63,7 +63,11 @@ _FIELD = {
     "category": "MessageStream",
     **names_in(Api.POSTMARK),
 }
-_OF_WEBHOOKS = ("Url", "HttpAuth", "HttpHeaders", "Triggers")
+_OWN_FIELDS = (
+    *("Url", "HttpAuth", "HttpHeaders", "Triggers"),
+    *("Name", "Alias", "Subject", "HtmlBody", "TextBody"),
+)
+"""Fields of webhooks and templates, which have these names in errors already."""
 
 
 class ErrorCode(IntEnum):
@@ -153,6 +157,9 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
             return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, why
         case NotFound() if exc.kind == "webhook":
             return HTTPStatus.NOT_FOUND, ErrorCode.NOT_FOUND, "This webhook was not found."
+        case NotFound() if exc.kind.startswith("template"):
+            why = "The template was not found on this server."
+            return UNPROCESSABLE, ErrorCode.NO_TEMPLATE, why
         case NotFound():
             return UNPROCESSABLE, ErrorCode.NO_MESSAGE, "This message was not found."
         case LimitReached():
@@ -207,7 +214,7 @@ def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
         return ErrorCode.NO_SENDER, f"The 'From' address {exc.why}."
     if exc.refusal is Refusal.FILE_NOT_ALLOWED:
         return ErrorCode.FORBIDDEN_FILE, f"Forbidden attachment: {exc.why}."
-    if exc.field in _FIELD or exc.field.partition(".")[0] in _OF_WEBHOOKS:
+    if exc.field in _FIELD or exc.field.partition(".")[0] in _OWN_FIELDS:
         return ErrorCode.INVALID_EMAIL, f"'{field}': {exc.why}."
     if field.startswith("variables"):
         return ErrorCode.INVALID_EMAIL, f"'TemplateModel{field[9:]}': {exc.why}."

@@ -1,0 +1,1 @@
+"""Templates of other providers, in the language of ours."""

@@ -1,0 +1,175 @@
+"""The published Python library of Postmark adds, lists, changes and removes templates."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+from postmarker.core import PostmarkClient
+from postmarker.exceptions import ClientError
+
+from tests.clients.serving import Served
+
+HTML = """<p>Hello {{name}}</p>{{#order}}<ul>{{#each lines}}<li>{{sku}} of {{../id}}</li>
+{{/each}}</ul>{{/order}}{{^order}}<p>None</p>{{/order}}"""
+MODEL = {"name": "Ann", "order": {"id": 81, "lines": [{"sku": "A"}, {"sku": "<B>"}]}}
+
+
+@pytest.fixture(autouse=True)
+def without_templates(postmark: PostmarkClient) -> None:
+    for one in listed(postmark):
+        postmark.call("DELETE", f"/templates/{one['TemplateId']}")
+
+
+def listed(postmark: PostmarkClient, **query: Any) -> list[Any]:
+    asked = {"Count": 100, "Offset": 0, **query}
+    found: list[Any] = postmark.call("GET", "/templates", **asked)["Templates"]
+    return found
+
+
+def added(postmark: PostmarkClient, **fields: Any) -> Any:
+    given = {"Name": "Receipt", "Subject": "Order {{order.id}}", "HtmlBody": HTML, **fields}
+    return postmark.templates.create(**given)
+
+
+def sent(postmark: PostmarkClient, model: Any, **named: Any) -> Any:
+    given = {"TemplateId": None, "TemplateAlias": None, **named}
+    return postmark.emails.send_with_template(
+        TemplateModel=model, From="me@example.com", To="to@example.org", **given
+    )
+
+
+def shown_in(site: Served, slug: str, variables: Any) -> Any:
+    """Return what a preview of a template shows, which is rendered as mail is."""
+    answer = requests.post(
+        f"{site.url}/v1/projects/default/templates/{slug}/preview",
+        json={"variables": variables},
+        headers={"X-API-Key": site.keys.live},
+        timeout=60,
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(ask: Callable[[], Any]) -> int:
+    """Return the code of the error with which a request of the library ends."""
+    with pytest.raises(ClientError) as caught:
+        ask()
+    code: int = caught.value.error_code
+    return code
+
+
+def test_mail_of_a_template_reads_as_mustachio_would_have_it(
+    site: Served, postmark: PostmarkClient
+) -> None:
+    added(postmark, Alias="receipt")
+    full, empty = shown_in(site, "receipt", MODEL), shown_in(site, "receipt", {})
+
+    assert full["subject"] == "Order 81"
+    assert "".join(full["html_body"].split("\n")) == (
+        "<p>Hello Ann</p><ul><li>A of 81</li><li>&lt;B&gt; of 81</li></ul>"
+    )
+    assert (empty["subject"], empty["html_body"]) == ("Order", "<p>Hello </p><p>None</p>")
+
+
+@pytest.mark.parametrize("alias", ["receipt", None])
+def test_a_new_template_can_be_sent_at_once(
+    site: Served, postmark: PostmarkClient, alias: str | None
+) -> None:
+    made = added(postmark, Alias=alias)
+    named = {"TemplateAlias": alias} if alias else {"TemplateId": made.TemplateId}
+    answer = sent(postmark, MODEL, **named)
+
+    assert (answer["ErrorCode"], made.Alias, made.Active) == (0, alias, True)
+    assert site.email(answer["MessageID"])["template"] is True
+
+
+def test_templates_are_listed_and_shown_by_number_and_alias(postmark: PostmarkClient) -> None:
+    first = added(postmark, Alias="a-first")
+    second = added(postmark, Alias="b-second", Name="Other", TextBody="Hi {{name}}")
+    page = postmark.call("GET", "/templates", Count=1, Offset=1)
+    by_number = postmark.templates.get(second.TemplateId)
+    by_alias = postmark.templates.get("b-second")
+
+    assert [one["Alias"] for one in listed(postmark)] == [first.Alias, second.Alias]
+    assert (page["TotalCount"], page["Templates"][0]["Alias"]) == (2, "b-second")
+    assert by_number.TemplateId == by_alias.TemplateId == second.TemplateId
+    assert (by_alias.Name, by_alias.TextBody) == ("Other", 'Hi {{ name | default("") }}')
+    assert listed(postmark, TemplateType="Layout") == []
+
+
+def test_a_template_is_changed_in_what_is_given_and_can_be_sent_back(
+    site: Served, postmark: PostmarkClient
+) -> None:
+    made = added(postmark, Alias="receipt")
+    postmark.templates.edit(made.TemplateId, Name="Bill")
+    renamed = postmark.templates.get("receipt")
+    postmark.templates.edit(made.TemplateId, Subject="Bill for {{name}}")
+    changed = shown_in(site, "receipt", MODEL)
+    shown = postmark.templates.get("receipt")
+    postmark.templates.edit("receipt", Subject=shown.Subject, HtmlBody=shown.HtmlBody)
+
+    assert (renamed.Name, renamed.Subject) == ("Bill", postmark_subject())
+    assert (changed["subject"], "A of 81" in changed["html_body"]) == ("Bill for Ann", True)
+    assert shown_in(site, "receipt", MODEL) == {**changed, "version": 3}
+
+
+def postmark_subject() -> str:
+    return 'Order {{ (order | default({}))["id"] | default("") }}'
+
+
+def test_a_template_is_removed(postmark: PostmarkClient) -> None:
+    made = added(postmark, Alias="receipt")
+
+    assert postmark.templates.delete("receipt") == f"Template {made.TemplateId} removed."
+    with pytest.raises(ClientError) as caught:
+        postmark.templates.get("receipt")
+    assert caught.value.error_code == 1101
+    assert listed(postmark) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"HtmlBody": "<p>\n{{> footer}}"}, r"'HtmlBody': line 2: .*{% include \"footer\" %}"),
+        ({"HtmlBody": "{{#each items}}"}, "'HtmlBody': {{#each}} is not closed"),
+        ({"TextBody": "{{first-name}}"}, "'TextBody'.*'first-name'"),
+        ({"Subject": "{{upper name}}"}, r"'Subject'.*{{ name \| filter }}"),
+        ({"Subject": "{% if %}"}, "'Subject'"),
+        ({"Alias": "Not A Slug"}, "'Alias'"),
+        ({"HtmlBody": "{{" * 20_000}, "'HtmlBody'"),
+    ],
+)
+def test_what_is_not_translated_is_refused_with_what_to_write(
+    postmark: PostmarkClient, given: Any, named: str
+) -> None:
+    with pytest.raises(ClientError, match=named):
+        added(postmark, **given)
+    assert listed(postmark) == []
+
+
+def test_layouts_are_refused(postmark: PostmarkClient) -> None:
+    body = {"Name": "a", "Subject": "a", "HtmlBody": "a", "LayoutTemplate": "base"}
+    with pytest.raises(ClientError, match=r"\{% extends"):
+        postmark.call("POST", "/templates", data=body)
+    body = {"Name": "a", "HtmlBody": "{{{@content}}}", "Subject": "", "TemplateType": "Layout"}
+    with pytest.raises(ClientError, match="TemplateType"):
+        postmark.call("POST", "/templates", data=body)
+
+
+def test_an_alias_is_taken_once(postmark: PostmarkClient) -> None:
+    added(postmark, Alias="receipt")
+    with pytest.raises(ClientError, match="receipt already"):
+        added(postmark, Alias="receipt")
+
+
+def test_templates_of_another_project_are_not_found(site: Served, postmark: PostmarkClient) -> None:
+    made = added(postmark, Alias="receipt")
+    other = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+
+    assert listed(other) == []
+    assert refused(lambda: other.templates.get(made.TemplateId)) == 1101
+    assert refused(lambda: other.templates.get("receipt")) == 1101
+    assert refused(lambda: other.templates.edit("receipt", Name="stolen")) == 1101
+    assert refused(lambda: other.templates.delete("receipt")) == 1101
+    assert postmark.templates.get("receipt").Name == "Receipt"
