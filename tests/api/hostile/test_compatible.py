@@ -105,6 +105,12 @@ POSTMARK_TEMPLATE = {
     "HtmlBody": "<p>Hello {{name}}</p>",
     "TextBody": "{{#each lines}}{{sku}}{{/each}}",
 }
+DYNAMIC_VERSION = {
+    "name": "First",
+    "subject": "Order {{id}}",
+    "html_content": "<p>Hello {{name}}</p>",
+    "plain_content": "{{#each lines}}{{sku}}{{/each}}",
+}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -131,6 +137,11 @@ BODIES: dict[str, Any] = {
     f"PATCH {SETTINGS}/{{webhook_id}}": EVENT_WEBHOOK,
     f"PATCH {SETTINGS}/signed/{{webhook_id}}": {"enabled": True},
     "POST /v3/user/webhooks/event/test": {"url": "https://no.example.com/hooks"},
+    "POST /v3/templates": {"name": "Order received", "generation": "dynamic"},
+    "PATCH /v3/templates/{template_id}": {"name": "Order received"},
+    "POST /v3/templates/{template_id}": {"name": "Copy"},
+    "POST /v3/templates/{template_id}/versions": DYNAMIC_VERSION,
+    "PATCH /v3/templates/{template_id}/versions/{version_id}": DYNAMIC_VERSION,
     "DELETE /v3/suppression/bounces": EMAILS,
     "DELETE /v3/suppression/spam_reports": EMAILS,
     "DELETE /v3/suppression/blocks": EMAILS,
@@ -153,6 +164,7 @@ WITHOUT_BODY = {
     "POST /emails/{email_id}/cancel",
     "PUT /bounces/{bounce_id}/activate",
     f"PATCH {SETTINGS}/signed",
+    "POST /v3/templates/{template_id}/versions/{version_id}/activate",
 }
 
 

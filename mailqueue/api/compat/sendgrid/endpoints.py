@@ -24,6 +24,7 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
+from mailqueue.api.compat.sendgrid.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.sendgrid.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
@@ -113,10 +114,11 @@ SENDGRID = CompatApi(
         sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
+        *TEMPLATE_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/v3/mail", "/v3/suppression", "/v3/asm", "/v3/user"),
+    roots=("/v3/mail", "/v3/suppression", "/v3/asm", "/v3/user", "/v3/templates"),
     is_known_by_head=is_sendgrids,
     rates=rates,
 )
