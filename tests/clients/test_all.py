@@ -25,6 +25,7 @@ from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import open_pool
 from tests.api.support.calling import ORIGIN, settings_for
+from tests.api.support.modes import credentials
 from tests.clients.serving import Served
 
 RESEND: dict[str, Any] = {
@@ -89,6 +90,45 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
     assert (head.status_code, head.content) == (200, b"")
     named = asked("GET", "/emails", **{"X-Request-Id": "request-0815"})
     assert named.headers["x-request-id"] == "request-0815"
+
+
+NOT_THERE = [
+    ("resend", "POST", "/domains"),
+    ("resend", "GET", "/templates"),
+    ("resend", "POST", "/emails/x/share"),
+    ("postmark", "POST", "/email/bulk"),
+    ("postmark", "GET", "/stats/outbound"),
+    ("postmark", "POST", "/templates/x/copy"),
+    ("sendgrid", "GET", "/v3/stats"),
+    ("sendgrid", "GET", "/v3/marketing/contacts"),
+    ("mailgun", "GET", "/v3/routes"),
+    ("mailgun", "GET", "/v3/example.com/stats/total"),
+    ("mailgun", "POST", "/v1/analytics/metrics"),
+]
+FORMS = {
+    "resend": lambda told: (set(told), told["message"]),
+    "postmark": lambda told: (set(told), told["Message"].rstrip(".")),
+    "sendgrid": lambda told: (set(told), told["errors"][0]["message"]),
+    "mailgun": lambda told: (set(told), told["message"]),
+}
+KEYS_OF_FORMS = {
+    "resend": {"statusCode", "name", "message"},
+    "postmark": {"ErrorCode", "Message"},
+    "sendgrid": {"errors"},
+    "mailgun": {"message"},
+}
+
+
+@pytest.mark.parametrize(("api", "method", "path"), NOT_THERE)
+def test_an_operation_that_is_not_there_is_named_in_the_form_of_its_api(
+    site: Served, api: str, method: str, path: str
+) -> None:
+    given = credentials(api, site.keys.live)
+    answer = requests.request(method, f"{site.url}{path}", headers=given, timeout=60)
+
+    assert answer.status_code == 404
+    names, why = FORMS[api](answer.json())
+    assert (names, why) == (KEYS_OF_FORMS[api], f"{method} {path} is not supported here")
 
 
 @FUZZED

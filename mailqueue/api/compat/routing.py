@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.api.compat.model import CompatApi
+from mailqueue.api.compat.model import CompatApi, no_head
 from mailqueue.api.http.auth import caller_of, check_rate_limit, reads_only
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
@@ -82,16 +82,19 @@ class CompatRouting(BaseRoute):
         found += (
             (each.shape, each.methods) for each in self._patterns if each.pattern.fullmatch(path)
         )
-        # Several APIs have paths such as /webhooks: the credential tells whose client asks.
-        for shape, methods in found:
-            if shape.is_known_by_head(request):
-                return shape, methods
-        if found:
-            return found[0]
-        for shape in self._shapes:
-            if is_below(path, shape.roots) or shape.is_known_by_head(request):
-                return shape, {}
-        return None, {}
+        found += ((shape, {}) for shape in self._shapes if is_below(path, shape.roots))
+        found += ((shape, {}) for shape in self._shapes if shape.is_known_by_head(request))
+        # Several APIs have paths such as /webhooks: the credential tells whose client asks. A path
+        # that an API has goes before what it only answers with an error.
+        for is_there in (True, False):
+            some = [one for one in found if bool(one[1]) is is_there]
+            for shape, methods in some:
+                if shape.is_known_by_head(request):
+                    return shape, methods
+            for shape, methods in some:
+                if shape.is_known_by_head is no_head:
+                    return shape, methods
+        return found[0] if found else (None, {})
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle the request and send the response."""
@@ -142,7 +145,8 @@ def endpoint_of(scope: Scope) -> Endpoint:
     """
     methods: Methods = scope[_METHODS]
     if not methods:
-        raise HTTPException(HTTPStatus.NOT_FOUND, "there is no such path")
+        named = f"{scope['method'][:20]} {trimmed(scope['path'])[:200]}"
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"{named} is not supported here")
     method = "GET" if scope["method"] == "HEAD" else scope["method"]
     if method not in methods:
         allowed = ", ".join(sorted(methods))

@@ -186,7 +186,7 @@ def _http_worded(exc: HTTPException) -> tuple[HTTPStatus, ErrorCode, str]:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return status, ErrorCode.INTERNAL, exc.detail
     if status == HTTPStatus.NOT_FOUND:
-        return status, ErrorCode.NOT_FOUND, "This path does not exist."
+        return status, ErrorCode.NOT_FOUND, f"{exc.detail}."
     return status, ErrorCode.INVALID_EMAIL, exc.detail
 
 

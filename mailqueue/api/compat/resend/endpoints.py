@@ -46,6 +46,11 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
+NOT_THERE = (
+    *("/api-keys", "/audiences", "/automations", "/broadcasts", "/contact-properties"),
+    *("/contacts", "/domains", "/segments", "/templates", "/topics"),
+)
+"""Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
 async def send(call: RequestContext) -> Response:
@@ -158,6 +163,6 @@ RESEND = CompatApi(
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/emails", "/suppressions", "/webhooks"),
+    roots=("/emails", "/suppressions", "/webhooks", *NOT_THERE),
     rates=rates,
 )
