@@ -78,6 +78,14 @@ def template_endpoint(
     return _managing(scope, method, path, summary, handler)
 
 
+def domain_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that lists or changes the domains of a project."""
+    scope = Scope.PROJECT_READ if method == "GET" else Scope.PROJECT_WRITE
+    return _managing(scope, method, path, summary, handler)
+
+
 def _managing(
     scope: Scope,
     method: str,

@@ -121,6 +121,7 @@ BODIES: dict[str, Any] = {
     "POST /email/batchWithTemplates": {"Messages": [TEMPLATE]},
     "POST /v3/mail/send": SENDGRID,
     "POST /v3/{domain}/messages": MAILGUN,
+    "POST /domains": {"name": "news.example.com", "region": "us-east-1"},
     "POST /suppressions": {"email": "ann@example.com"},
     "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
     "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
@@ -164,6 +165,7 @@ WITHOUT_BODY = {
     "POST /emails/{email_id}/cancel",
     "PUT /bounces/{bounce_id}/activate",
     f"PATCH {SETTINGS}/signed",
+    "POST /domains/{domain_id}/verify",
     "POST /v3/templates/{template_id}/versions/{version_id}/activate",
 }
 

@@ -162,6 +162,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given = {**modes.variables, "pid": PROJECT, "domain": "example.com", "attachment_id": "0"}
     given |= {"stream": "outbound", "address": SUPPRESSED, "email": SUPPRESSED, "group_id": "7"}
     given |= {"suppression": SUPPRESSED, "bounce_id": "1", "page": "x", "webhook_number": "1"}
+    given["domain_id"] = modes.variables["dkim"]
     given |= {"event": "clicked", "template_id": MARK, "version_id": "1"}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}

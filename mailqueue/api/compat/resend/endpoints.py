@@ -18,6 +18,7 @@ from mailqueue.api.compat.accepting import (
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.resend.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
     InvalidKey,
@@ -48,7 +49,7 @@ MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
 NOT_THERE = (
     *("/api-keys", "/audiences", "/automations", "/broadcasts", "/contact-properties"),
-    *("/contacts", "/domains", "/segments", "/templates", "/topics"),
+    *("/contacts", "/segments", "/templates", "/topics"),
 )
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
@@ -160,9 +161,10 @@ RESEND = CompatApi(
         *FILE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
+        *DOMAIN_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/emails", "/suppressions", "/webhooks", *NOT_THERE),
+    roots=("/emails", "/suppressions", "/webhooks", "/domains", *NOT_THERE),
     rates=rates,
 )

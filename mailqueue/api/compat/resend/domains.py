@@ -1,0 +1,176 @@
+"""Resend's API: domains, which are those that the project has DKIM keys of.
+
+Follows resend.com/docs/api-reference/domains. The id of a domain is that of its oldest key; a
+domain whose keys are all revoked is gone. Keys that were added elsewhere are shown too.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import Field, ValidationError
+from starlette.responses import Response
+
+from mailqueue.api.compat.model import domain_endpoint
+from mailqueue.api.compat.reading import document_of, query_of
+from mailqueue.api.compat.resend.faults import invalid_document
+from mailqueue.api.compat.resend.views import stamp
+from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.http.schema_base import RequestModel
+from mailqueue.api.http.validation import validated
+from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.deliverability import keys, publication
+from mailqueue.deliverability.model import DkimKey
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.keys import Algorithm
+
+MAX_BODY_BYTES = 64 * 1024
+REGION = "us-east-1"
+_ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
+
+
+class NewDomain(RequestModel):
+    """The body of POST /domains; `region` has no effect."""
+
+    name: StorableText = Field(min_length=1, max_length=300)
+    region: StorableText = REGION
+
+
+class DomainPage(RequestModel):
+    """The query of GET /domains."""
+
+    limit: int = Field(default=20, ge=1, le=100)
+    after: UUID | None = None
+    before: UUID | None = None
+
+
+async def create(call: RequestContext) -> Response:
+    """Add a domain: a DKIM key, pending until its record is in DNS."""
+    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
+    try:
+        body = validated(NewDomain, document, call.values)
+    except ValidationError as exc:
+        raise invalid_document(exc) from None
+    algorithm = Algorithm.RSA
+    master, own = platform_key(call), own_key_of(call.request)
+    try:
+        name = keys.domain_of(body.name)
+    except InvalidField as exc:
+        raise exc.named("name") from exc
+    made = await keys.new_keys([algorithm])
+    async with call.connection() as conn, unlocked(call, own, conn):
+        found = await keys.create(
+            conn,
+            call.caller.project,
+            domain=name,
+            algorithms=[algorithm],
+            master=master,
+            by=call.by,
+            made=made,
+        )
+    return json_answer(_shown(found), status=201)
+
+
+async def index(call: RequestContext) -> Response:
+    """List domains, newest first."""
+    query = query_of(call, DomainPage)
+    if query.after is not None and query.before is not None:
+        raise InvalidField("before", "cannot be given together with `after`")
+    found = list(reversed((await _domains(call)).values()))
+    ids = [each[0].id for each in found]
+    if query.before is not None:
+        newer = found[: ids.index(query.before)] if query.before in ids else found
+        page, has_more = newer[-query.limit :], len(newer) > query.limit
+    else:
+        older = found if query.after not in ids else found[ids.index(query.after) + 1 :]
+        page, has_more = older[: query.limit], len(older) > query.limit
+    data = [_listed(each) for each in page]
+    return json_answer({"object": "list", "has_more": has_more, "data": data})
+
+
+async def show(call: RequestContext) -> Response:
+    """Show a domain with the records to publish."""
+    return json_answer({"object": "domain", **_shown(await _found(call))})
+
+
+async def verify(call: RequestContext) -> Response:
+    """Look up the records of a domain now; a key whose record is found signs from then on."""
+    found = await _found(call)
+    looked = await publication.look_up(found, Resolver(call.settings.name_servers))
+    async with call.connection() as conn:
+        await publication.settle(conn, looked, by=call.by)
+    return json_answer({"object": "domain", "id": found[0].id})
+
+
+async def remove(call: RequestContext) -> Response:
+    """Remove a domain: its keys are revoked."""
+    found = await _found(call)
+    async with call.connection() as conn, conn.transaction():
+        for one in found:
+            await keys.revoke(
+                conn, call.caller.project, domain=one.domain, selector=one.selector, by=call.by
+            )
+    return json_answer({"object": "domain", "id": found[0].id, "deleted": True})
+
+
+async def _domains(call: RequestContext) -> dict[str, list[DkimKey]]:
+    """Return the keys of each domain that signs or waits for its record, oldest first."""
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    by_domain: dict[str, list[DkimKey]] = {}
+    for one in sorted(found, key=lambda one: (one.created_at, one.id)):
+        if one.status in _ALIVE:
+            by_domain.setdefault(one.domain, []).append(one)
+    return by_domain
+
+
+async def _found(call: RequestContext) -> list[DkimKey]:
+    """Return the keys of the domain of the path.
+
+    Raises:
+        NotFound: the project has no such domain.
+    """
+    domain_id = call.id("domain_id")
+    for found in (await _domains(call)).values():
+        if any(one.id == domain_id for one in found):
+            return found
+    raise NotFound("domain", domain_id)
+
+
+def _listed(found: list[DkimKey]) -> dict[str, Any]:
+    is_verified = any(one.status is DkimKeyStatus.ACTIVE for one in found)
+    return {
+        "id": found[0].id,
+        "name": found[0].domain,
+        "status": "verified" if is_verified else "pending",
+        "created_at": stamp(found[0].created_at),
+        "region": REGION,
+    }
+
+
+def _shown(found: list[DkimKey]) -> dict[str, Any]:
+    return {**_listed(found), "records": [_record(one) for one in found]}
+
+
+def _record(one: DkimKey) -> dict[str, Any]:
+    return {
+        "record": "DKIM",
+        "name": one.name,
+        "type": "TXT",
+        "ttl": "Auto",
+        "status": "verified" if one.status is DkimKeyStatus.ACTIVE else "pending",
+        "value": one.text,
+    }
+
+
+_ONE = "/domains/{domain_id}"
+DOMAIN_ENDPOINTS = (
+    domain_endpoint("POST", "/domains", "Add a domain.", create),
+    domain_endpoint("GET", "/domains", "List domains.", index),
+    domain_endpoint("GET", _ONE, "Show a domain and its records.", show),
+    domain_endpoint("POST", f"{_ONE}/verify", "Look up the records of a domain.", verify),
+    domain_endpoint("DELETE", _ONE, "Remove a domain.", remove),
+)
