@@ -6,12 +6,19 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.faults import DomainNotFound
+from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
+from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
+from mailqueue.deliverability import keys
+from mailqueue.deliverability.model import DkimKey
+from mailqueue.tenants.model import Scope
 
 MAX_LISTED = 1_000
+_SHOWN = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 
 
 async def check_domain(call: RequestContext) -> None:
@@ -40,6 +47,31 @@ async def index(call: RequestContext) -> Response:
     return json_answer({"total_count": len(names), "items": items})
 
 
+async def show(call: RequestContext) -> Response:
+    """Show a domain with the records of its DKIM keys."""
+    await check_domain(call)
+    name = keys.domain_of(call.path["domain"])
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    records = [_record(one) for one in found if one.domain == name and one.status in _SHOWN]
+    document = {"name": name, "state": "active", "type": "custom", "is_disabled": False}
+    return json_answer(
+        {"domain": document, "sending_dns_records": records, "receiving_dns_records": []}
+    )
+
+
+def _record(one: DkimKey) -> dict[str, object]:
+    is_valid = one.status is DkimKeyStatus.ACTIVE
+    return {
+        "record_type": "TXT",
+        "name": one.name,
+        "value": one.text,
+        "valid": "valid" if is_valid else "unknown",
+        "is_active": is_valid,
+        "cached": [],
+    }
+
+
 async def _allowed(call: RequestContext) -> list[str] | None:
     async with call.connection() as conn:
         found = await mailgun_store.sending_rights_of(conn, call.caller.project_id)
@@ -65,3 +97,17 @@ def _whole(call: RequestContext, name: str, otherwise: int) -> int:
     if not (given.isascii() and given.isdigit() and len(given) < 10):
         raise InvalidField(name, f"a number is needed, got {given[:100]!r}")
     return int(given)
+
+
+def _listing(path: str) -> Endpoint:
+    return Endpoint(
+        "GET", path, Scope.EMAIL_SEND, "List domains.", index, test_keys=ForTestKeys.READ
+    )
+
+
+DOMAIN_ENDPOINTS = (
+    _listing("/v3/domains"),
+    _listing("/v4/domains"),
+    domain_endpoint("GET", "/v3/domains/{domain}", "Show a domain and its records.", show),
+    domain_endpoint("GET", "/v4/domains/{domain}", "Show a domain and its records.", show),
+)

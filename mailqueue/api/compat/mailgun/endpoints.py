@@ -10,9 +10,8 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
-from mailqueue.api.compat.mailgun import domains
 from mailqueue.api.compat.mailgun import store as mailgun_store
-from mailqueue.api.compat.mailgun.domains import check_domain
+from mailqueue.api.compat.mailgun.domains import DOMAIN_ENDPOINTS, check_domain
 from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
@@ -23,14 +22,12 @@ from mailqueue.api.compat.mailgun.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.mailgun.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.sending import Sent
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.mime.compose import message_id
-from mailqueue.tenants.model import Scope
 
 MAX_KEY_CHARACTERS = 200
 
@@ -115,14 +112,7 @@ MAILGUN = CompatApi(
     endpoints=(
         sending_endpoint("/v3/{domain}/messages", "Send an email.", send),
         sending_endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
-        Endpoint(
-            "GET",
-            "/v3/domains",
-            Scope.EMAIL_SEND,
-            "List domains.",
-            domains.index,
-            test_keys=ForTestKeys.READ,
-        ),
+        *DOMAIN_ENDPOINTS,
         *EVENT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
