@@ -9,19 +9,22 @@ from pathlib import Path
 
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.table import SHAPES
+from tests.clients.operations import share_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "clients"
 HEADING = "## Requests\n"
-_TABLE = re.compile(rf"(?<={re.escape(HEADING)}\n)(\|.*\n)+", re.MULTILINE)
+_SHARE = r"(\nOf the .* are here\.\n)?"
+_TABLE = re.compile(rf"(?<={re.escape(HEADING)}\n)(\|.*\n)+{_SHARE}", re.MULTILINE)
 
 
 def table_of(shape: CompatApi) -> str:
-    """Return the table of the requests that an API answers. Pure."""
+    """Return the table of the requests that an API answers, and the share of a library's calls."""
     rows = ["| Request | Does | Scope |", "|---|---|---|"]
     for each in shape.endpoints:
         scope = "" if each.scope is None else f"`{each.scope}`"
         rows.append(f"| `{each.method} {each.path}` | {each.summary} | {scope} |")
-    return "\n".join(rows) + "\n"
+    share = share_of(shape)
+    return "\n".join(rows) + "\n" + (f"\n{share}" if share else "")
 
 
 def page_of(shape: CompatApi) -> Path:

@@ -13,6 +13,7 @@ from django.test import override_settings
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.table import SHAPES
 from tests.clients.node import run_text
+from tests.clients.operations import LIBRARIES
 from tests.clients.requested import page_of, shown_on, table_of
 from tests.clients.serving import Served
 from tests.docs.reading import Block, blocks
@@ -99,3 +100,20 @@ def test_every_page_is_listed() -> None:
 def test_each_page_lists_the_requests_that_are_answered(shape: CompatApi) -> None:
     """After a change: python -m tests.clients.requested --write."""
     assert shown_on(page_of(shape).read_text("utf-8")) == table_of(shape)
+
+
+@pytest.mark.parametrize(
+    ("library", "known"),
+    [
+        ("resend", {("POST", "/emails"), ("GET", "/domains/{}"), ("PATCH", "/webhooks/{}")}),
+        ("postmark", {("POST", "/email/batch"), ("PUT", "/templates/{}"), ("GET", "/server")}),
+        ("mailgun", {("POST", "/v3/{}/messages"), ("GET", "/v3/domains/{}/webhooks")}),
+    ],
+)
+def test_the_calls_of_a_library_are_those_that_it_has(
+    library: str, known: set[tuple[str, str]]
+) -> None:
+    found = LIBRARIES[library][1]()
+
+    assert known <= found
+    assert all(path.startswith("/") and "%" not in path and "<" not in path for _, path in found)
