@@ -29,7 +29,9 @@ LEASE = timedelta(seconds=90)
 ROUND_SECONDS = 20.0
 """Time between two renewals of all leases, and looks for inboxes without a connection."""
 WAKE_SECONDS = 2.0
-"""Least time between two scans that what a server says makes due."""
+MAX_WAKE_SECONDS = 32.0
+"""Least time between two scans that what a server says makes due. It doubles while the server goes
+on saying so, and is back at the first once the server was silent for as long."""
 BROKEN_WAIT = timedelta(seconds=30)
 """Wait before another connection; it doubles with each that fails, up to 16 minutes."""
 REFUSED_WAIT = timedelta(minutes=15)
@@ -79,6 +81,13 @@ class InboxListener:
     async def _round(self) -> None:
         async with self._tools.lend() as conn:
             if self._tasks:
+                await store.give_way(
+                    conn,
+                    self.id,
+                    room=self._room,
+                    of_project=MAX_OF_PROJECT,
+                    of_server=MAX_OF_SERVER,
+                )
                 held = await store.keep(conn, self.id, list(self._tasks), lease=LEASE)
                 await self._end([one for one in self._tasks if one not in held])
             taken = await store.take(
@@ -141,14 +150,18 @@ class InboxListener:
             return await access_of(conn, found[0], self._tools.read_master())
 
     async def _wake(self, inbox_id: UUID, changed: asyncio.Event) -> None:
+        pause = WAKE_SECONDS
         while True:
             await changed.wait()
             changed.clear()
+            is_scanning = False
             with suppress(MailqueueError):
                 async with self._tools.lend() as conn:
-                    if await store.wake(conn, self.id, inbox_id) == "scanning":
-                        changed.set()  # what arrived may be behind what that scan has read
-            await asyncio.sleep(WAKE_SECONDS)
+                    is_scanning = await store.wake(conn, self.id, inbox_id) == "scanning"
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, MAX_WAKE_SECONDS) if changed.is_set() else WAKE_SECONDS
+            if is_scanning:
+                changed.set()  # what arrived may be behind what that scan has read
 
     async def _note(self, inbox_id: UUID, end: HearingEnd) -> None:
         state, wait = "waiting", BROKEN_WAIT

@@ -60,6 +60,7 @@ BEGIN
             mailqueue.note_channel_answers(uuid[], integer[], text[], interval[], boolean[]),
             mailqueue.opt_out_channel(uuid, text), mailqueue.close_whatsapp_window(uuid)',
         'EXECUTE ON FUNCTION mailqueue.take_inboxes_to_hear(uuid, integer, integer, integer, interval),
+            mailqueue.yield_inboxes_heard(uuid, integer, integer, integer),
             mailqueue.keep_inboxes_heard(uuid, uuid[], interval),
             mailqueue.note_inbox_heard(uuid, uuid, text, text, interval), mailqueue.wake_inbox(uuid, uuid),
             mailqueue.release_inboxes_heard(uuid)',

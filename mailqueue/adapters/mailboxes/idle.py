@@ -23,7 +23,10 @@ from mailqueue.smtp.client.trust import system_trust
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 15.0
-"""Time without an answer to a command after which a connection ends."""
+"""Time without a line of an answer after which a connection ends."""
+ANSWER_SECONDS = 30.0
+LOGIN_SECONDS = 60.0
+"""Time for the whole answer to a command, and for all commands of a login, however many lines come."""
 IDLE_SECONDS = 540.0
 """Time after which IDLE is asked for anew: before the 29 minutes of RFC 2177, and before networks
 forget a silent connection."""
@@ -65,7 +68,9 @@ class ImapIdle:
             async with asyncio.timeout(CONNECT_SECONDS + READ_SECONDS):
                 reader, writer = await self._opened(access)
             talk = _Talk(reader, writer)
-            await talk.log_in(access, self._tls_context or await system_trust())
+            context = self._tls_context or await system_trust()
+            async with asyncio.timeout(LOGIN_SECONDS):
+                await talk.log_in(access, context)
             await talk.idle(access.folders[0], ready=ready, arrived=arrived)
         except _Ended as ended:
             return ended.end
@@ -165,11 +170,12 @@ class _Talk:
         is_first = True
         while True:
             tag = self._send("IDLE")
-            await self._writer.drain()
-            while not (line := await self._line(READ_SECONDS)).startswith(b"+"):
-                if line.startswith(tag.encode()):
-                    raise _Ended(HearingEnd("the server has no IDLE", has_idle=False))
-                self._look_at(line, arrived)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._writer.drain()
+                while not (line := await self._line(READ_SECONDS)).startswith(b"+"):
+                    if line.startswith(tag.encode()):
+                        raise _Ended(HearingEnd("the server has no IDLE", has_idle=False))
+                    self._look_at(line, arrived)
             if is_first:
                 await ready()
                 is_first = False
@@ -178,9 +184,10 @@ class _Talk:
                     while True:
                         self._look_at(await self._line(None), arrived)
             self._writer.write(b"DONE\r\n")
-            await self._writer.drain()
-            while not (line := await self._line(READ_SECONDS)).startswith(tag.encode()):
-                self._look_at(line, arrived)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._writer.drain()
+                while not (line := await self._line(READ_SECONDS)).startswith(tag.encode()):
+                    self._look_at(line, arrived)
             self._lines = 0
 
     def _look_at(self, line: bytes, arrived: Callable[[], None]) -> None:
@@ -199,6 +206,10 @@ class _Talk:
         """Return the tagged answer without its tag; `then` follows the server's `+`."""
         self._lines = 0
         tag = self._send(words)
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return await self._answer(tag, then)
+
+    async def _answer(self, tag: str, then: str | None) -> str:
         await self._writer.drain()
         while True:
             line = await self._line(READ_SECONDS)

@@ -29,6 +29,14 @@ async def take(
     return await fetch.many(conn, "take_inboxes_to_hear", values, UUID)
 
 
+async def give_way(
+    conn: Conn, listener: UUID, *, room: int, of_project: int, of_server: int
+) -> None:
+    """Give back leases for inboxes of projects with fewer connections where there is no room."""
+    values = {"listener": listener, "room": room, "of_project": of_project, "of_server": of_server}
+    await fetch.run(conn, "yield_inboxes_heard", values)
+
+
 async def keep(
     conn: Conn, listener: UUID, inboxes: Sequence[UUID], *, lease: timedelta
 ) -> set[UUID]:

@@ -1,6 +1,27 @@
 -- Who listens to which inbox by IMAP IDLE. The row is a lease: an inbox has one connection, and another process takes
 -- it over when the lease of a dead one has ended. What is heard only makes the scan due.
 
+-- Inboxes by IMAP that no process listens to and that may be tried now. An inbox that was changed, as by a
+-- reconnection, is tried at once. Those of projects that have all the connections they may have are left out, so that
+-- they take no place at a server.
+CREATE OR REPLACE FUNCTION mailqueue.inboxes_without_listener(p_now timestamptz, p_of_project integer)
+RETURNS TABLE (id uuid, project_id uuid, server text, known_at timestamptz, has_failed boolean)
+LANGUAGE sql STABLE
+AS $$
+    SELECT m.id, m.project_id, m.host || ':' || m.port, m.updated_at,
+           coalesce(l.failures > 0 AND l.known_at >= m.updated_at, false)
+      FROM mailqueue.mailboxes AS m
+      LEFT JOIN mailqueue.inbox_listeners AS l ON l.mailbox_id = m.id
+     WHERE m.provider = 'imap' AND m.status IN ('pending', 'assigned') AND m.last_scanned_at IS NOT NULL
+       AND (l.mailbox_id IS NULL
+            OR l.lease_until <= p_now AND (l.next_at <= p_now OR l.known_at < m.updated_at))
+       AND m.project_id NOT IN (
+           SELECT o.project_id FROM mailqueue.inbox_listeners AS o WHERE o.lease_until > p_now
+            GROUP BY o.project_id HAVING count(*) >= p_of_project)
+$$;
+
+-- The connections of a project and at a server are counted once for all inboxes. Projects take turns: the first inbox
+-- of each, then the second of each.
 CREATE OR REPLACE FUNCTION mailqueue.take_inboxes_to_hear(p_listener uuid, p_room integer, p_of_project integer,
     p_of_server integer, p_lease interval) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
@@ -13,24 +34,31 @@ BEGIN
     -- One process at a time, so that the bounds hold.
     PERFORM mailqueue.lock_row('inbox_listeners');
     RETURN QUERY
-    WITH free AS (
-        SELECT m.id, m.project_id, m.updated_at, m.host || ':' || m.port AS server,
-               row_number() OVER (PARTITION BY m.project_id ORDER BY m.id)
-                   + (SELECT count(*) FROM mailqueue.inbox_listeners AS o
-                       WHERE o.project_id = m.project_id AND o.lease_until > v_now) AS of_project,
-               row_number() OVER (PARTITION BY m.host, m.port ORDER BY m.id)
-                   + (SELECT count(*) FROM mailqueue.inbox_listeners AS o
-                       WHERE o.server = m.host || ':' || m.port AND o.lease_until > v_now) AS of_server
-          FROM mailqueue.mailboxes AS m
-          LEFT JOIN mailqueue.inbox_listeners AS l ON l.mailbox_id = m.id
-         WHERE m.provider = 'imap' AND m.status IN ('pending', 'assigned') AND m.last_scanned_at IS NOT NULL
-           AND (l.mailbox_id IS NULL OR l.lease_until <= v_now)
-           -- An inbox that was changed, as by a reconnection, is tried at once.
-           AND (l.mailbox_id IS NULL OR l.next_at <= v_now OR l.known_at < m.updated_at)
+    WITH held AS MATERIALIZED (
+        SELECT o.project_id, o.server, count(*) AS connections FROM mailqueue.inbox_listeners AS o
+         WHERE o.lease_until > v_now GROUP BY o.project_id, o.server
+    ), at_server AS (
+        SELECT f.id, f.project_id, f.server, f.known_at, row_number() OVER (PARTITION BY f.server, f.project_id
+               ORDER BY f.id) + coalesce(h.connections, 0) AS turn
+          FROM mailqueue.inboxes_without_listener(v_now, p_of_project) AS f
+          LEFT JOIN held AS h USING (server, project_id)
+    ), within_server AS (
+        SELECT a.id, a.project_id, a.server, a.known_at, row_number() OVER (PARTITION BY a.server
+               ORDER BY a.turn, a.id) + coalesce(h.connections, 0) AS of_server
+          FROM at_server AS a
+          LEFT JOIN (SELECT h.server, sum(h.connections) AS connections FROM held AS h GROUP BY h.server) AS h
+              USING (server)
+    ), free AS (
+        SELECT w.id, w.project_id, w.server, w.known_at, row_number() OVER (PARTITION BY w.project_id
+               ORDER BY w.id) + coalesce(h.connections, 0) AS of_project
+          FROM within_server AS w
+          LEFT JOIN (SELECT h.project_id, sum(h.connections) AS connections FROM held AS h
+                      GROUP BY h.project_id) AS h USING (project_id)
+         WHERE w.of_server <= p_of_server
     ), taken AS (
         INSERT INTO mailqueue.inbox_listeners AS l (mailbox_id, project_id, server, listener, lease_until, known_at)
-        SELECT f.id, f.project_id, f.server, p_listener, v_now + p_lease, f.updated_at
-          FROM free AS f WHERE f.of_project <= p_of_project AND f.of_server <= p_of_server
+        SELECT f.id, f.project_id, f.server, p_listener, v_now + p_lease, f.known_at
+          FROM free AS f WHERE f.of_project <= p_of_project
          ORDER BY f.of_project, f.id LIMIT p_room
         ON CONFLICT (mailbox_id) DO UPDATE
            SET server = excluded.server, listener = p_listener, state = 'connecting',
@@ -44,6 +72,63 @@ END $$;
 COMMENT ON FUNCTION mailqueue.take_inboxes_to_hear(uuid, integer, integer, integer, interval) IS
     'Take leases of inboxes without a connection, within the bounds of process, project and server; returns their '
     'ids.';
+
+-- Where a process or a server has no room left, a project with more connections gives one up for each inbox of a
+-- project with fewer, until they have as many. An inbox whose last connection failed takes no place of another's.
+CREATE OR REPLACE FUNCTION mailqueue.yield_inboxes_heard(p_listener uuid, p_room integer, p_of_project integer,
+    p_of_server integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET jit = off
+SET enable_nestloop = off SET enable_mergejoin = off     -- a row joins one other by its place and its turn
+AS $$
+DECLARE
+    v_now     timestamptz := clock_timestamp();
+    v_yielded integer;
+BEGIN
+    PERFORM mailqueue.lock_row('inbox_listeners');
+    WITH leased AS MATERIALIZED (
+        SELECT l.mailbox_id, l.listener, l.project_id, l.server FROM mailqueue.inbox_listeners AS l
+         WHERE l.lease_until > v_now
+    ), held AS (  -- in each server, and in this process, which is the place without a name
+        SELECT l.mailbox_id, l.listener, l.project_id, l.server AS place FROM leased AS l
+        UNION ALL
+        SELECT l.mailbox_id, l.listener, l.project_id, '' FROM leased AS l WHERE l.listener = p_listener
+    ), held_in_turn AS (
+        SELECT h.*, row_number() OVER (PARTITION BY h.place, h.project_id ORDER BY h.mailbox_id) AS turn FROM held AS h
+    ), full_places AS MATERIALIZED (
+        SELECT h.place FROM held AS h
+         GROUP BY h.place HAVING count(*) >= CASE h.place WHEN '' THEN p_room ELSE p_of_server END
+    ), free AS MATERIALIZED (
+        SELECT f.id, f.project_id, f.server FROM mailqueue.inboxes_without_listener(v_now, p_of_project) AS f
+         WHERE NOT f.has_failed AND EXISTS (SELECT FROM full_places AS p)
+    ), waiting AS (
+        SELECT f.id, f.project_id, f.server AS place FROM free AS f JOIN full_places AS p ON p.place = f.server
+        UNION ALL
+        SELECT f.id, f.project_id, p.place FROM free AS f JOIN full_places AS p ON p.place = ''
+         WHERE f.server NOT IN (SELECT o.place FROM full_places AS o)
+    ), waiting_in_turn AS (
+        SELECT w.*, row_number() OVER (PARTITION BY w.place, w.project_id ORDER BY w.id)
+               + coalesce(c.connections, 0) AS turn
+          FROM waiting AS w
+          LEFT JOIN (SELECT h.place, h.project_id, count(*) AS connections FROM held AS h GROUP BY 1, 2) AS c
+              USING (place, project_id)
+    ), yielded AS (
+        SELECT h.mailbox_id
+          FROM (SELECT o.*, row_number() OVER (PARTITION BY o.place ORDER BY o.turn DESC, o.mailbox_id) AS n
+                  FROM held_in_turn AS o) AS h
+          JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.place ORDER BY o.turn, o.id) AS n
+                  FROM waiting_in_turn AS o) AS w USING (place, n)
+         WHERE h.listener = p_listener AND h.turn > w.turn
+    )
+    UPDATE mailqueue.inbox_listeners AS l
+       SET lease_until = v_now, next_at = v_now, state = 'waiting', updated_at = v_now
+     WHERE l.mailbox_id IN (SELECT y.mailbox_id FROM yielded AS y);
+    GET DIAGNOSTICS v_yielded = ROW_COUNT;
+    RETURN v_yielded;
+END $$;
+COMMENT ON FUNCTION mailqueue.yield_inboxes_heard(uuid, integer, integer, integer) IS
+    'Give back leases of a process where inboxes of projects with fewer connections have none; returns how many.';
 
 -- One statement for all connections of a process. An inbox that was paused, removed, given up or changed is not among
 -- what it returns: its connection ends.

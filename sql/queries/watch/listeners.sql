@@ -5,6 +5,10 @@
 SELECT t.id FROM mailqueue.take_inboxes_to_hear(%(listener)s, %(room)s, %(of_project)s, %(of_server)s, %(lease)s)
     AS t (id);
 
+-- name: yield_inboxes_heard :run
+-- Give back leases for inboxes of projects with fewer connections.
+SELECT mailqueue.yield_inboxes_heard(%(listener)s, %(room)s, %(of_project)s, %(of_server)s);
+
 -- name: keep_inboxes_heard :many
 -- Ids of inboxes whose leases were renewed.
 SELECT k.id FROM mailqueue.keep_inboxes_heard(%(listener)s, %(ids)s::uuid[], %(lease)s) AS k (id);

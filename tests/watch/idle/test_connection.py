@@ -175,3 +175,19 @@ async def test_answers_that_were_sent_before_tls_begin_no_login() -> None:
         end = await ImapIdle(LOOPBACK).hear(where, ready=heard.is_ready, arrived=heard.arrived)
     assert end.reason.startswith("the connection")
     assert received[0][:1] == b"\x16", "a handshake, and no command"
+
+
+@pytest.mark.parametrize(
+    ("limit", "command"),
+    [("LOGIN_SECONDS", "CAPABILITY"), ("ANSWER_SECONDS", "EXAMINE"), ("ANSWER_SECONDS", "IDLE")],
+)
+async def test_a_server_that_sends_lines_instead_of_an_answer_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, limit: str, command: str
+) -> None:
+    """A line now and then ends no wait for an answer."""
+    monkeypatch.setattr(idle, limit, 0.05)
+    async with fake_imap() as server:
+        server.instead[command] = b"* OK wait\r\n"
+        async with hearing(server, Heard()) as task:
+            assert await task == HearingEnd("the server was too slow")
+    assert idle.READ_SECONDS > 10, "the silence was not what ended it"
