@@ -1,13 +1,10 @@
 """Inboxes at Gmail: ask for consent, connect what was consented to, revoke it.
 
-A state is used once, within ten minutes, for the person and the address that it was begun for. Only
-its hash is stored.
+A state is used once, within ten minutes, for the person and the address that it was begun for.
 """
 
 import asyncio
-import hashlib
-import secrets as randomness
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from mailqueue.contract.watch import Inbox, InboxConsent
@@ -17,7 +14,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.ports.mailbox import ConsentedInbox, InboxConsents
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.watch import inboxes, secrets
+from mailqueue.watch import inboxes, secrets, states
 from mailqueue.watch.model import PendingConsent
 from mailqueue.watch.store import consents as store
 from mailqueue.webhooks.ids import new_id
@@ -27,7 +24,6 @@ CALLBACK_PATH = "/oauth/gmail"
 WEBMAIL_URL = "https://mail.google.com/mail/#search/rfc822msgid%3A{message_id}"
 PUSH_PATH = "/push/gmail"
 """Path of the public URL that Pub/Sub pushes to."""
-MAX_STATE_CHARACTERS = 200
 MAX_REVOCATIONS = 10
 """Consents of one removal that are revoked at once."""
 REVOKING_SECONDS = 20.0
@@ -48,8 +44,9 @@ async def begin(
     consents: InboxConsents | None,
     origin: str | None,
     by: str,
+    session: Secret | None = None,
 ) -> InboxConsent:
-    """Return where the owner of an inbox consents.
+    """Return where the owner of an inbox consents; with a session, in its browser alone.
 
     Raises:
         InvalidField: a field is invalid.
@@ -62,25 +59,23 @@ async def begin(
         )
     if origin is None:
         raise Conflict("Google sends people back to MAILQUEUE_PUBLIC_URL, which is not set")
-    state = randomness.token_urlsafe(32)
+    state = states.new_state()
     wanted = wanted._replace(webmail_url=wanted.webmail_url or WEBMAIL_URL)
-    ends = await store.begin(conn, wanted, state_hash=_hash(state), by=by)
+    ends = await store.begin(conn, wanted, state_hash=states.hash_of(state, session), by=by)
     url = consents.url(state, back=callback_of(origin), address=wanted.email_address)
     return InboxConsent(url, ends)
 
 
-async def take(conn: Conn, state: str) -> PendingConsent:
-    """Use up a state; return what it was begun for.
+async def take(conn: Conn, state: str, cookies: Mapping[str, str]) -> PendingConsent:
+    """Use up a state that a browser brings back; return what it was begun for.
 
     Raises:
-        NotFound: it was not begun, was used before, or has ended.
+        NotFound: it was not begun, or in another browser, was used before, or has ended.
     """
-    found = None
-    if 0 < len(state) <= MAX_STATE_CHARACTERS:
-        found = await store.take(conn, _hash(state))
-    if found is None:
-        raise NotFound("consent", "of this state", "it may have ended")
-    return found
+    for each in states.hashes_of(state, cookies):
+        if (found := await store.take(conn, each)) is not None:
+            return found
+    raise NotFound("consent", "of this state", "it may have ended")
 
 
 async def connect(
@@ -181,7 +176,3 @@ async def note(conn: Conn, project_id: UUID, subject: UUID, *, result: str, by: 
 async def wake(conn: Conn, address: str) -> None:
     """Scan the inboxes of an address at once, unless they are paused or wait after an error."""
     await store.wake(conn, address)
-
-
-def _hash(state: str) -> bytes:
-    return hashlib.sha256(state.encode("utf-8", "replace")).digest()

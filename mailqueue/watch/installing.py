@@ -1,23 +1,22 @@
 """Installations of the Slack app: begun by a project, ended once by the person in Slack."""
 
-import hashlib
-import secrets as random
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 from mailqueue.contract.watch import NotificationChannel, SlackInstallLink
 from mailqueue.core.errors import Conflict
+from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.channel import AppInstallation, InstalledApp
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.watch import channels, secrets
+from mailqueue.watch import channels, secrets, states
 from mailqueue.watch.store import installing as store
 from mailqueue.watch.store.installing import BegunInstallation
 from mailqueue.webhooks.ids import new_id
 
 PATH = "/channels/slack/installed"
 """Path that Slack sends persons back to."""
-_STATE_BYTES = 32
 _BY = "slack installation"
 
 
@@ -29,8 +28,11 @@ async def begin(
     app: InstalledApp | None,
     public_url: str | None,
     by: str,
+    session: Secret | None = None,
 ) -> SlackInstallLink:
     """Return the page of Slack where a person installs the app, within ten minutes.
+
+    With a session it ends in the browser of that session alone.
 
     Raises:
         Conflict: the app or the public URL is not set.
@@ -41,14 +43,21 @@ async def begin(
             "set MAILQUEUE_SLACK_CLIENT_ID, MAILQUEUE_SLACK_CLIENT_SECRET and MAILQUEUE_PUBLIC_URL:"
             " the app that persons install in Slack, and where Slack sends them back"
         )
-    state = random.token_urlsafe(_STATE_BYTES)
-    until: datetime = await store.begin(conn, project_id, user_id, state=hash_of(state), by=by)
+    state = states.new_state()
+    kept = states.hash_of(state, session)
+    until: datetime = await store.begin(conn, project_id, user_id, state=kept, by=by)
     return SlackInstallLink(app.url_for(state, redirect_url(public_url)), until)
 
 
-async def take(conn: Conn, state: str) -> BegunInstallation | None:
-    """Return whose installation a state is of, used once; None if it is unknown, used or over."""
-    return await store.take(conn, hash_of(state))
+async def take(conn: Conn, state: str, cookies: Mapping[str, str]) -> BegunInstallation | None:
+    """Return whose installation a state is of that a browser brings back, used once.
+
+    None if it is unknown, used or over, or was begun in another browser.
+    """
+    for each in states.hashes_of(state, cookies):
+        if (found := await store.take(conn, each)) is not None:
+            return found
+    return None
 
 
 async def end(
@@ -80,8 +89,3 @@ async def end(
 def redirect_url(public_url: str) -> str:
     """Return the URL that Slack sends persons back to."""
     return f"{public_url.rstrip('/')}{PATH}"
-
-
-def hash_of(state: str) -> bytes:
-    """Return what is stored of a state."""
-    return hashlib.sha256(state.encode("utf-8", "surrogatepass")).digest()

@@ -43,6 +43,7 @@ async def install(context: PortalContext) -> Response:
                 app=context.portal.slack_app,
                 public_url=context.portal.origin,
                 by=context.person.by,
+                session=context.form_key,
             )
     except SentBefore:
         return context.redirect(context.path("channels", done="before"))
@@ -52,7 +53,7 @@ async def install(context: PortalContext) -> Response:
         "frame/onward.html",
         title="Connect Slack",
         lead="Install the app in your workspace; you are then notified by direct messages of it. "
-        "The link is for you alone: who installs the app by it gets your notifications.",
+        "The link works in this browser alone.",
         url=begun.url,
         until=begun.expires_at,
         words="Continue at Slack",

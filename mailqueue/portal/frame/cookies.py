@@ -10,12 +10,14 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import BegunSession
 from mailqueue.core.secret import Secret
 from mailqueue.watch.logins.sessions import LASTS
+from mailqueue.watch.states import SESSION_COOKIE
 
 BROWSER_SECONDS = 180 * 24 * 3600
 """How long a browser keeps the token by which its logins are counted apart from others."""
 FORM_SECONDS = 12 * 3600
 """How long a form that needs no session can be sent."""
 _MAX_CHARACTERS = 100
+_NAMES = {"session": SESSION_COOKIE, "browser": "inbox_browser_", "form": "inbox_form_"}
 
 
 def session_of(request: Request, project: str) -> Secret | None:
@@ -63,7 +65,7 @@ def _name(request: Request, kind: str, project: str) -> str:
     # With this prefix a browser refuses the cookie from other hosts and without encryption. It
     # needs the path /, so that the name says of which project the cookie is.
     prefix = "__Host-" if is_encrypted(request) else ""
-    return f"{prefix}inbox_{kind}_{project}"
+    return f"{prefix}{_NAMES[kind]}{project}"
 
 
 def _read(request: Request, kind: str, project: str) -> Secret | None:

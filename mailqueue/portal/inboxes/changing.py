@@ -162,6 +162,7 @@ async def connect_gmail(context: PortalContext) -> Response:
                 consents=context.portal.inbox_consents,
                 origin=context.portal.origin,
                 by=context.person.by,
+                session=context.form_key,
             )
     except SentBefore:
         return context.redirect(context.path("inboxes", "gmail"))
@@ -173,7 +174,8 @@ async def connect_gmail(context: PortalContext) -> Response:
     return context.page(
         "frame/onward.html",
         title="Consent at Google",
-        lead=f"Choose the account {email} there, and allow that its mail is read.",
+        lead=f"Choose the account {email} there, and allow that its mail is read. The link works in "
+        "this browser alone.",
         url=begun.consent_url,
         until=begun.expires_at,
         words="Continue at Google",

@@ -1,0 +1,45 @@
+"""States that a person takes along to Google or Slack: random, used once, stored as a hash.
+
+A state that was begun on a page of persons is good only in the browser that has the same session
+(RFC 6819 section 4.4.1.8): whoever begins a consent and sends the address to another person gets
+nothing of that person's. One that was begun over the API or the command line is good in any, as
+the application hands it on.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+
+from mailqueue.core.secret import Secret
+
+SESSION_COOKIE = "inbox_session_"
+"""Beginning of the name of the cookie with a person's session, behind a prefix of browsers."""
+MAX_STATE_CHARACTERS = 200
+MAX_SESSIONS = 10
+"""Sessions of a browser, each in another project, that are tried."""
+_STATE_BYTES = 32
+_MAX_TOKEN_CHARACTERS = 100
+
+
+def new_state() -> str:
+    """Return a new state."""
+    return secrets.token_urlsafe(_STATE_BYTES)
+
+
+def hash_of(state: str, session: Secret | None = None) -> bytes:
+    """Return what is stored of a state; with a session it is good in its browser alone. Pure."""
+    bound = "" if session is None else f"\0{session.reveal()}"
+    return hashlib.sha256(f"{state}{bound}".encode("utf-8", "surrogatepass")).digest()
+
+
+def hashes_of(state: str, cookies: Mapping[str, str]) -> list[bytes]:
+    """Return what may be stored of a state that a browser brings back; none if it is no state."""
+    if not 0 < len(state) <= MAX_STATE_CHARACTERS or "\0" in state:
+        return []
+    sessions = [
+        token
+        for name, token in cookies.items()
+        if name.removeprefix("__Host-").startswith(SESSION_COOKIE)
+        and 0 < len(token) <= _MAX_TOKEN_CHARACTERS
+    ]
+    return [hash_of(state), *(hash_of(state, Secret(one)) for one in sessions[:MAX_SESSIONS])]
