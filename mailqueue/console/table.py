@@ -53,6 +53,9 @@ from mailqueue.console.templates import writing as templates_writing
 from mailqueue.console.timed_events import pages as timed_events_pages
 from mailqueue.console.users import changing, members
 from mailqueue.console.users import pages as users_pages
+from mailqueue.console.watch import changing as watch_changing
+from mailqueue.console.watch import notifications as watch_notifications
+from mailqueue.console.watch import pages as watch_pages
 from mailqueue.console.webhooks import changing as webhooks_changing
 from mailqueue.console.webhooks import delivering as webhooks_delivering
 from mailqueue.console.webhooks import pages as webhooks_pages
@@ -97,6 +100,9 @@ PAGES: tuple[ConsolePage, ...] = (
     *event_rules_pages.PAGES,
     *event_rules_changing.PAGES,
     *event_rules_trying.PAGES,
+    *watch_pages.PAGES,
+    *watch_changing.PAGES,
+    *watch_notifications.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_acting.PAGES,

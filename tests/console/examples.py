@@ -22,6 +22,7 @@ from tests.contacts import people
 from tests.schedules import turning
 from tests.sequences import running
 from tests.templates.making import published
+from tests.watch import watching
 from tests.webhooks import delivering
 
 QUERIES: Mapping[str, str] = {
@@ -175,8 +176,18 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         },
         by="tests",
     )
+    person = await watching.user(conn, f"{project[:40]}@example.com", project=project)
+    watched = await watching.inbox(conn, person, 993, project=project)
+    connected = await watching.channel(conn, person, project=project)
+    told = await watching.queued(conn, person, watched, connected, 1)
+    named = "UPDATE mailqueue.notifications SET subject = %s, sender_name = %s WHERE id = %s"
+    await conn.execute(named, (subject, subject, told))
     return {
         "project": project,
+        "inbox_user_id": str(person),
+        "inbox_id": str(watched),
+        "channel_id": str(connected),
+        "notification_id": str(told),
         "rule": rule,
         "ab_test_id": str(ab_test.id),
         "variant": "B",

@@ -140,7 +140,16 @@ ALLOWED = {
             "sequences/{sequence}/enrollments/{enrollment_id}",
             "timed-events",
             "timed-events/{timed_event_id}",
+            "inbox-users",
+            "inbox-users/{inbox_user_id}",
+            "notifications",
+            "notifications/{notification_id}",
         )
+    },
+    "/console/projects/{project}/notifications/{notification_id}/retry": {
+        "superadmin",
+        "project_admin",
+        "support",
     },
     **{
         f"/console/projects/{{project}}/{end}": {"superadmin", "project_admin"}
@@ -163,6 +172,13 @@ ALLOWED = {
             *(f"lists/{{list}}/{act}" for act in ("import", "change", "add", "take-out", "remove")),
             "sequences/{sequence}/enrollments/{enrollment_id}/end",
             "timed-events/{timed_event_id}/cancel",
+            "inbox-users/new",
+            *(f"inbox-users/{{inbox_user_id}}/{act}" for act in ("invite", "pause", "resume")),
+            *(
+                f"inbox-users/{{inbox_user_id}}/{act}-inbox-{{inbox_id}}"
+                for act in ("pause", "resume", "scan")
+            ),
+            "inbox-users/{inbox_user_id}/disconnect-{channel_id}",
         )
     },
     "/console/projects/{project}/exports": {*EVERY_ROLE},

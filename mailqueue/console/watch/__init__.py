@@ -1,0 +1,1 @@
+"""Pages of inbox watch: persons, their inboxes and channels, and notifications."""
