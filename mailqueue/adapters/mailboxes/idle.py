@@ -26,7 +26,7 @@ READ_SECONDS = 15.0
 """Time without a line of an answer after which a connection ends."""
 ANSWER_SECONDS = 30.0
 LOGIN_SECONDS = 60.0
-"""Time for the whole answer to a command, and for all commands of a login, however many lines come."""
+"""Time for the whole answer to a command, and for all commands of a login, however many lines."""
 IDLE_SECONDS = 540.0
 """Time after which IDLE is asked for anew: before the 29 minutes of RFC 2177, and before networks
 forget a silent connection."""

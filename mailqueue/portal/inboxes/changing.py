@@ -174,8 +174,8 @@ async def connect_gmail(context: PortalContext) -> Response:
     return context.page(
         "frame/onward.html",
         title="Consent at Google",
-        lead=f"Choose the account {email} there, and allow that its mail is read. The link works in "
-        "this browser alone.",
+        lead=f"Choose the account {email} there, and allow that its mail is read. "
+        "The link works in this browser alone.",
         url=begun.consent_url,
         until=begun.expires_at,
         words="Continue at Google",
