@@ -42,11 +42,6 @@ async def explain(conn: Conn, row_id: UUID) -> ExplainedRow:
     return ExplainedRow(found[0], await overview_store.why(conn, row_id))
 
 
-async def why(conn: Conn, row_id: UUID) -> str:
-    """Return the reason for the state of a row that is known to exist."""
-    return await overview_store.why(conn, row_id)
-
-
 async def requeue(conn: Conn, ids: Sequence[UUID], *, by: str) -> list[RowsChanged]:
     """Queue rows again that failed or are held; return how many of each queue."""
     return await store.requeue(conn, ids, by=by)

@@ -17,7 +17,6 @@ from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.watch import Notification, NotificationStatus
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import queues
 from mailqueue.watch import channels, inboxes, notifications, users
 from mailqueue.web.forms import uuid_of
 
@@ -25,6 +24,15 @@ PATH = "/console/projects/{project}/notifications"
 NOTIFICATION = f"{PATH}/{{notification_id}}"
 PAGE_ROWS = 50
 STATUSES = (("", "any"), *((one.value, one.value) for one in NotificationStatus))
+MEANINGS = {
+    NotificationStatus.PENDING: "It waits for its turn",
+    NotificationStatus.BATCHED: "A summary that is not sent yet tells of it",
+    NotificationStatus.SENT: "It is sent; what became of it is not reported yet",
+    NotificationStatus.DELIVERED: "It arrived",
+    NotificationStatus.FAILED: "It was not delivered",
+    NotificationStatus.UNKNOWN: "It may have arrived: the connection broke before the answer",
+}
+"""What became of a notification, in words."""
 DONE = {
     "again": "It is delivered again in a moment.",
     "before": "This was done before, and was not done again.",
@@ -70,14 +78,13 @@ async def show_notification(context: PageContext) -> Response:
             inbox = known if known.id == found.email_account_id else inbox
         with suppress(NotFound):  # its row went with the person's
             channel = await channels.get(conn, project_id, found.notification_channel_id)
-        why = await queues.why(conn, found.id)
     return context.page(
         "watch/notification.html",
         notification=found,
         person=person,
         inbox=inbox,
         channel=channel,
-        why=why,
+        meaning=MEANINGS[found.delivery_status],
         may_retry=_may_retry(found),
         done=DONE.get(context.query("done"), ""),
     )
