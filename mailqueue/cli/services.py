@@ -16,6 +16,7 @@ from mailqueue.core.services.model import OptionKind, Service, ServiceOption
 from mailqueue.core.services.registry import service_named
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import borrow, open_pool
+from mailqueue.operations.services import reporting
 from mailqueue.process import signals
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
@@ -70,10 +71,14 @@ async def serve(service: Service, settings: Settings) -> None:
             await require_current(conn)
         context = ServiceContext(settings, pool, stop, report=_report)
         async with listen(service, context) as found:
-            if found is not None:
+            if found is None:
+                tell_ready()
+                await stop.wait()
+                return
+            async with reporting(settings.database, {service.name: found.is_running}):
                 print_result(found.document, partial(_print, found))
-            tell_ready()
-            await stop.wait()
+                tell_ready()
+                await stop.wait()
 
 
 def _option(one: ServiceOption) -> click.Option:

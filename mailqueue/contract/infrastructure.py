@@ -142,3 +142,21 @@ class QueueKey(Value):
     blocked_until: datetime | None
     last_error: str | None
     """Reason of the last failure; null: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSeen(Value):
+    """A service of the installation, and the processes that run it."""
+
+    service: str
+    command: str
+    """The command that runs it."""
+    processes: int
+    """Those with a heartbeat within 30 seconds."""
+    hosts: list[str]
+    since: datetime | None
+    """Start of the oldest of them; null: none runs."""
+    beat_at: datetime | None
+    """The last heartbeat of any of them; null: none runs."""
+    need: str | None
+    """What it is needed for; null: nothing is known, or a check of work says it."""

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.contract.administration import QueueState
+from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.contract.value import Value
 
 
@@ -84,6 +85,7 @@ class Overview(Value):
     """Status words whose total is estimated from statistics."""
     queues: list[QueueState]
     """Besides mail."""
+    services: list[ServiceSeen]
 
 
 @dataclass(frozen=True, slots=True)

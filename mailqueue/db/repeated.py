@@ -14,6 +14,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, TemplateSyntaxEr
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.queues.registry import MAX_CRASHES, QUEUES
+from mailqueue.core.services.registry import SERVICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,17 @@ class RepeatedQueue:
     on_unknown: str
     keeps_done: bool
     max_crashes: int = MAX_CRASHES
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedService:
+    """A row of SERVICES as SQL files name its parts: `[[service.command]]`."""
+
+    name: str
+    command: tuple[str, ...]
+    queues: tuple[str, ...]
+    is_listener: bool
+    need: str | None
 
 
 def is_repeated(text: str) -> bool:
@@ -79,6 +91,10 @@ def _environment() -> Environment:
         autoescape=False,  # noqa: S701 - SQL, and all that is filled in is our own
     )
     made.globals["queues"] = [_queue(one) for one in QUEUES]
+    made.globals["services"] = [
+        RepeatedService(one.name, one.command, one.queues, one.listener is not None, one.need)
+        for one in SERVICES
+    ]
     return made
 
 

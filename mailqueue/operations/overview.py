@@ -6,6 +6,7 @@ from mailqueue.contract.operations import Overview
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as queues_store
+from mailqueue.operations.store import services as services_store
 from mailqueue.tenants.projects import manage as projects
 
 UNFINISHED = ("pending", "assigned", "held")
@@ -51,4 +52,5 @@ async def look(conn: Conn, *, project: str | None = None) -> Overview:
         totals={status: counted.get(status, 0) for status in STATUSES},
         estimated=[each.status for each in found if each.is_estimate],
         queues=await queues_store.states(conn),
+        services=await services_store.list_all(conn),
     )

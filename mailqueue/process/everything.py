@@ -14,11 +14,13 @@ from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
-from mailqueue.core.services.registry import SERVICES
+from mailqueue.core.services.model import InUp
+from mailqueue.core.services.registry import LISTENERS, SERVICES
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.embedded.server import embedded_server
 from mailqueue.mail.send.partitions import keep_partitions
+from mailqueue.operations.services import reporting
 from mailqueue.process.groups import light_children, send_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.senders.rates import keep_max_send_rate
@@ -90,6 +92,10 @@ async def run_everything(
         api, console = urls[Surface.API], settings.console.url or urls[Surface.CONSOLE]
         context = ServiceContext(settings, pool, stop, report=say, is_in_up=True)
         beside = await stack.enter_async_context(_beside(context))
+        running_here = dict.fromkeys(_parts(trap), _always) | {
+            name: one.is_running for name, one in beside.items()
+        }
+        await stack.enter_async_context(reporting(database, running_here, is_in_up=True))
         metrics = await stack.enter_async_context(metrics_beside(settings, pool=pool))
         groups = [send_children(settings), light_children(settings)]
         running = Running(
@@ -120,6 +126,19 @@ async def _beside(context: ServiceContext) -> AsyncIterator[dict[str, ListeningS
             if listening_service is not None:
                 found[service.name] = listening_service
         yield found
+
+
+def _parts(trap: "_Trap | None") -> list[str]:
+    """Return the listeners that are parts of `up`, by name."""
+    return [
+        one.name
+        for one in LISTENERS
+        if one.in_up is InUp.PART and (one.name != "trap" or trap is not None)
+    ]
+
+
+def _always() -> bool:
+    return True
 
 
 def _check_trap(settings: Settings) -> None:

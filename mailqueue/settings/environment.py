@@ -92,16 +92,13 @@ class DatabaseSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSettings:
-    """Connection settings of PostgreSQL; `url` is the string for libpq, without `pool_max`.
+    """Connection settings of PostgreSQL."""
 
-    `direct` is the connection string without the pooler.
-    """
-
-    url: Secret
+    url: Secret  # string for libpq, without `pool_max`
     source: DatabaseSource = DatabaseSource.GIVEN
     pool_max: int = 10
     pooler: Pooler = Pooler.NONE
-    direct: Secret | None = None
+    direct: Secret | None = None  # string without the pooler
 
     @property
     def for_sessions(self) -> "DatabaseSettings":
@@ -161,6 +158,7 @@ class Settings:
     rabbitmq: RabbitSettings = field(default_factory=RabbitSettings)
     channels: ChannelSettings = field(default_factory=ChannelSettings)
     gmail: GmailSettings | None = None  # None: no inbox at Gmail is watched
+    given: frozenset[str] = frozenset()  # variables that are set, in lower case and no prefix
 
 
 class Environment(ServiceVariables):
@@ -263,6 +261,7 @@ def grouped(env: Environment) -> Settings:
         rabbitmq=rabbitmq_of(env),
         channels=channels_of(env),
         gmail=gmail_of(env),
+        given=frozenset(env.model_fields_set),
     )
 
 

@@ -271,3 +271,14 @@ SELECT mailqueue.describe_columns('bulk_operations', ARRAY[
     ['max_attempts', 'Number of failed attempts in a row after which the operation fails.'],
     ['created_at', 'Time of the request; mail accepted later is not changed.']
 ]);
+
+SELECT mailqueue.describe_columns('service_processes', ARRAY[
+    ['launch_id', 'Id of one start of one process.'],
+    ['service', 'Name of the listener, such as api.'],
+    ['host', 'Host of the process.'],
+    ['pid', 'Process id.'],
+    ['version', 'Version of mailqueue.'],
+    ['is_in_up', 'Whether mailqueue up runs it, beside others in the process.'],
+    ['started_at', 'Time of the first heartbeat.'],
+    ['beat_at', 'Time of the last heartbeat; after 30 seconds without one it does not count as running.']
+]);

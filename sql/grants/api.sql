@@ -13,6 +13,8 @@ BEGIN
             mailqueue.local_instants(timestamp, text), mailqueue.utc_to_local(timestamptz, text),
             mailqueue.time_zone_release()',
         'EXECUTE ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb)',
+        'EXECUTE ON FUNCTION mailqueue.keep_services(uuid, text[], text, integer, text, boolean),
+            mailqueue.service_board()',
         'EXECUTE ON FUNCTION mailqueue.enqueue_batch(text, jsonb), mailqueue.accept_batch(text, jsonb)',
         'EXECUTE ON FUNCTION mailqueue.accept_raw(text, jsonb, bytea[]), mailqueue.message_bytes_of(uuid)',
         'EXECUTE ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text)',

@@ -45,7 +45,7 @@ BEGIN
             mailqueue.health_of_timed_events(), mailqueue.health_of_schedules(), mailqueue.health_of_stats(),
             mailqueue.health_of_consumers(), mailqueue.list_consumers(), mailqueue.list_queue_keys(),
             mailqueue.health_of_inbox_watch(), mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
-            mailqueue.health_of_refused_rows(),
+            mailqueue.health_of_refused_rows(), mailqueue.health_of_services(), mailqueue.service_board(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
         'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.template_of(uuid), mailqueue.sending_refusal(),
             mailqueue.platform_pause(), mailqueue.platform_pause_words()',

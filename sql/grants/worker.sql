@@ -73,6 +73,7 @@ BEGIN
             boolean[], text)',
         'EXECUTE ON FUNCTION mailqueue.start_worker(text, text, integer, text, uuid, text[])',
         'EXECUTE ON FUNCTION mailqueue.stop_worker(integer)',
+        'EXECUTE ON FUNCTION mailqueue.keep_services(uuid, text[], text, integer, text, boolean)',
         'EXECUTE ON FUNCTION mailqueue.heartbeat(integer, boolean, uuid, text, bigint)',
         'EXECUTE ON FUNCTION mailqueue.see_server(text, integer, uuid, bigint)',
         'EXECUTE ON FUNCTION mailqueue.rest_sender(integer, text), mailqueue.sender_answered(integer),

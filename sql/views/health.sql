@@ -8,6 +8,7 @@ SELECT h.name, h.state, h.found, h.fix
         UNION ALL SELECT * FROM mailqueue.health_of_bounds()
         UNION ALL SELECT * FROM mailqueue.health_of_stock()
         UNION ALL SELECT * FROM mailqueue.health_of_queues()
+        UNION ALL SELECT * FROM mailqueue.health_of_services()
         UNION ALL SELECT * FROM mailqueue.health_of_refused_rows()
         UNION ALL SELECT * FROM mailqueue.health_of_webhooks()
         UNION ALL SELECT * FROM mailqueue.health_of_inbox()

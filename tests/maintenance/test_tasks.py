@@ -243,6 +243,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "inbound_events": 0,
         "inbox_state": 1,
         "dead_letters": 1,
+        "services": 0,
         "broker_queues": 1,
         "outbox_messages": 1,
         "sequence_enrollments": 0,

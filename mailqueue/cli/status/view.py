@@ -1,4 +1,4 @@
-"""Output of the queue's state: four tables, the same on a terminal and in a pipe."""
+"""Output of the queue's state: tables, the same on a terminal and in a pipe."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mailqueue.cli.support.output import Column, paint, show, table
+from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.contract.operations import LaneDepth, Overview, SenderToday
 from mailqueue.operations.model import BLOCKED_WORDS, PRIORITIES
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 TableRows = list[Mapping[str, object]]
+MAX_WORDS = 4
+"""Words of a command that the table of services shows; `--json` has all."""
 
 _LANES = (
     Column("project", "PROJECT"),
@@ -57,6 +60,15 @@ _QUEUES = (
     Column("alone", "ALONE", numeric=True),
     Column("failed_last_day", "FAILED 1 D", numeric=True),
     Column("workers", "WORKERS", numeric=True),
+)
+_SERVICES = (
+    Column("service", "SERVICE"),
+    Column("processes", "PROCESSES", numeric=True),
+    Column("hosts", "HOSTS"),
+    Column("since", "SINCE"),
+    Column("beat_at", "LAST BEAT"),
+    Column("need", "NEEDED BECAUSE"),
+    Column("command", "COMMAND"),
 )
 _TOTALS = (Column("status", "STATUS"), Column("emails", "EMAILS", numeric=True))
 
@@ -109,6 +121,7 @@ def _sections(overview: Overview) -> Iterable[tuple[str, TableRows, Sequence[Col
         "none: add one with `mailqueue sender add`",
     )
     yield "Queues", [asdict(queue) for queue in overview.queues], _QUEUES, ""
+    yield "Services", [_service(service) for service in overview.services], _SERVICES, ""
     yield (
         "Workers",
         [asdict(worker) for worker in overview.workers],
@@ -123,6 +136,13 @@ def _lane(lane: LaneDepth) -> Mapping[str, object]:
         "rate": f"{lane.sent_per_minute:.1f}",
         "blocked": _blocked(lane.blocked_by or lane.blocked_reason, lane.blocked_until),
     }
+
+
+def _service(service: ServiceSeen) -> Mapping[str, object]:
+    # The command of a worker names all its queues: only its first ones are shown.
+    words = service.command.split()
+    command = " ".join(words[:MAX_WORDS]) + (" …" if len(words) > MAX_WORDS else "")
+    return asdict(service) | {"hosts": ", ".join(service.hosts), "command": command}
 
 
 def _sender(sender: SenderToday) -> Mapping[str, object]:

@@ -12,7 +12,7 @@ from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.live.stream import LiveView, read_now, stream
 from mailqueue.db.fetch import Conn
-from mailqueue.operations import queues
+from mailqueue.operations import queues, services
 from mailqueue.operations.model import BLOCKED_WORDS
 from mailqueue.stream import consumers
 
@@ -31,6 +31,7 @@ DONE = {
 }
 SECTIONS = (
     "checks",
+    "services",
     "workers",
     "queues",
     "consumers",
@@ -41,6 +42,7 @@ SECTIONS = (
     "tasks",
 )
 CHECKS: Mapping[str, frozenset[str]] = {
+    "services": frozenset({"services"}),
     "workers": frozenset({"workers", "lost workers"}),
     "queues": frozenset({"work queues", "rows that stop workers", "webhook backlog"}),
     "consumers": frozenset({"consumers"}),
@@ -66,6 +68,7 @@ async def read_infrastructure(
     dropped = [each.dropped_from for each in partitions if each.dropped_from]
     return {
         "now": console.activity.snapshot(),
+        "services": await services.list_all(conn),
         "workers": await boards.workers(conn),  # at this moment: one may just have been drained
         "health": boards.health_of(checks),
         "levels_of": {

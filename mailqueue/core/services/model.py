@@ -89,6 +89,8 @@ class Service:
     """Whether its command prints its addresses as a JSON document when asked to."""
     needs: tuple[str, ...] = ()
     """Variables without which it does not start, as `variable` of an option names them."""
+    need: str | None = None
+    """SQL function that returns what it is needed for, as text; the check of services reads it."""
     container: str | None = None
     """Its name in docker-compose.yml; None: not among the containers."""
     unit: str | None = None

@@ -30,7 +30,7 @@ async def idle(context: ServiceContext) -> AsyncIterator[ListeningService]:
     if not context.is_in_up:  # without its work the process ends
         work.add_done_callback(lambda _: context.stop.set())
     try:
-        yield ListeningService()
+        yield ListeningService(is_running=lambda: not work.done())
     finally:
         stop.set()
         await work

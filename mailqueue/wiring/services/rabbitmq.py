@@ -31,7 +31,7 @@ async def bridge(context: ServiceContext) -> AsyncIterator[ListeningService | No
     try:
         if work.done():
             work.result()
-        yield ListeningService()
+        yield ListeningService(is_running=lambda: not work.done())
     finally:
         stop.set()
         await work

@@ -32,12 +32,13 @@ class ServiceContext:
 class ListeningService:
     """A listener that answers: its addresses as lines for people and as a JSON document.
 
-    `url` is the first of its addresses.
+    `url` is the first of its addresses. `is_running` returns False once its work has ended early.
     """
 
     lines: tuple[str, ...] = ()
     document: Value | None = None
     url: str | None = None
+    is_running: Callable[[], bool] = lambda: True
 
 
 ListenerFunction = Callable[[ServiceContext], AbstractAsyncContextManager[ListeningService | None]]

@@ -152,7 +152,7 @@ def test_watching_goes_on_until_it_is_interrupted_and_ends_clean(
     )
     assert watching.stdout is not None
     try:
-        lines = [watching.stdout.readline() for _ in range(2 if options else 80)]
+        lines = [watching.stdout.readline() for _ in range(2 if options else 120)]
     finally:
         watching.send_signal(signal.SIGINT)
         _, errors = watching.communicate(timeout=60)
