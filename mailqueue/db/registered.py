@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mailqueue.core.checks import CHECKS
 from mailqueue.core.consumers import CONSUMERS
 from mailqueue.core.mail_options import MAIL_OPTIONS, MailOption, OptionType
 from mailqueue.core.providers import PROVIDERS
@@ -122,6 +123,8 @@ SQL_BY_MARKER: Mapping[str, str] = {
     "[[QUEUE_FUNCTIONS]]": ", ".join(
         f"mailqueue.{function.format(one.table)}" for one in QUEUES for function in _QUEUE_FUNCTIONS
     ),
+    "[[HEALTH_CHECKS]]": " UNION ALL SELECT * FROM ".join(f"mailqueue.{one}()" for one in CHECKS),
+    "[[HEALTH_FUNCTIONS]]": ", ".join(f"mailqueue.{one}()" for one in CHECKS),
     "[[MAIL_OPTION_CASES]]": _CASES,
     "[[MAIL_OPTION_BOUNDS]]": _BOUNDS,
 }

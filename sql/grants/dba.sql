@@ -26,9 +26,7 @@ BEGIN
             mailqueue.enrollments, mailqueue.daily_kpis, mailqueue.queue_kpis, mailqueue.table_sizes,
             mailqueue.stats_hourly, mailqueue.stats_daily',
         'EXECUTE ON FUNCTION mailqueue.enrollment_state(text, text, boolean, boolean)',  -- in enrollments
-        'EXECUTE ON FUNCTION mailqueue.health_of_mail(), mailqueue.health_of_space(),
-            mailqueue.health_of_bounds(),
-            mailqueue.health_of_stock(), mailqueue.health_of_server(), mailqueue.health_bounds(),
+        'EXECUTE ON FUNCTION [[HEALTH_FUNCTIONS]], mailqueue.health_bounds(),
             mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
             mailqueue.some_words(text[])',  -- in health
         -- in sender_headroom and others
@@ -36,16 +34,11 @@ BEGIN
             mailqueue.failure_window(integer), mailqueue.rows_held_by(integer)',
         'SELECT ON mailqueue.deliveries, mailqueue.open_events, mailqueue.click_events,
             mailqueue.sender_rates',
-        'EXECUTE ON FUNCTION mailqueue.health_of_events(), mailqueue.rates_of_sender(integer),
+        'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer),
             mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
             bigint, bigint, bigint, numeric, numeric)',  -- in these
         'SELECT ON mailqueue.webhook_status, mailqueue.email_accounts, mailqueue.notification_log',
-        'EXECUTE ON FUNCTION mailqueue.health_of_tracking(), mailqueue.health_of_webhooks(),
-            mailqueue.health_of_inbox(), mailqueue.health_of_publishing(), mailqueue.health_of_bridge(),
-            mailqueue.health_of_timed_events(), mailqueue.health_of_schedules(), mailqueue.health_of_stats(),
-            mailqueue.health_of_consumers(), mailqueue.list_consumers(), mailqueue.list_queue_keys(),
-            mailqueue.health_of_inbox_watch(), mailqueue.health_of_maintenance(), mailqueue.health_of_queues(),
-            mailqueue.health_of_refused_rows(), mailqueue.health_of_services(), mailqueue.service_board(),
+        'EXECUTE ON FUNCTION mailqueue.list_consumers(), mailqueue.list_queue_keys(), mailqueue.service_board(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
         'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.template_of(uuid), mailqueue.sending_refusal(),
             mailqueue.platform_pause(), mailqueue.platform_pause_words()',
