@@ -21,6 +21,7 @@ from bench.cpu import spending
 from bench.mails import add_account, body, resume
 from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
+from bench.versions import against_option
 from bench.workers import environment, migrate_with
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -155,11 +156,7 @@ async def _queued(conn: Conn) -> int:
     "--batch-count", default=20_000, show_default=True, help="Mails of each run with batches."
 )
 @click.option("--size", default=5_000, show_default=True, help="Bytes of html and text together.")
-@click.option(
-    "--against",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
-    help="A folder with another version of mailqueue to run in turn with this one.",
-)
+@against_option
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(
@@ -188,6 +185,7 @@ async def _measure(cases: list[Case], *, repeat: int, json: Path | None) -> None
         for run, (_, case) in enumerate(product(range(repeat), cases)):
             report.add(case.name, await send_through_api(server, case, run=run))
     report.print()
+    report.print_ratios()
     report.write(json)
 
 

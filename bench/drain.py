@@ -19,6 +19,7 @@ from bench.mails import add_account, fill, fill_templated, resume
 from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
 from bench.sink import Sink, own_sink
+from bench.versions import against_option
 from bench.workers import migrate_with, send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -130,6 +131,7 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
         for run, (_, case) in enumerate(product(range(repeat), cases)):
             report.add(case.name, await drain(server, sink, case, run=run))
     report.print()
+    report.print_ratios()
     report.write(json)
 
 
@@ -140,11 +142,7 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--content", default="own,shared", show_default=True, help="own, shared, template.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
 @click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
-@click.option(
-    "--against",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
-    help="A folder with another version of mailqueue to run in turn with this one.",
-)
+@against_option
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(

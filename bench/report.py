@@ -37,15 +37,44 @@ class Report:
 
     def print(self) -> None:
         """Print a table: a line a case, the median of each figure and how far runs differ."""
-        names = list(dict.fromkeys(name for runs in self.runs.values() for name in runs[0]))
+        names = self._figures()
         lines = [[self.name, *names]]
         for case, runs in self.runs.items():
             cells = [_cell([run[name] for run in runs if name in run]) for name in names]
             lines.append([case, *cells])
-        widths = [max(len(line[i]) for line in lines) for i in range(len(names) + 1)]
-        for line in lines:
-            first, *rest = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            click.echo("  ".join((first.strip().ljust(widths[0]), *rest)))
+        _print(lines)
+
+    def ratios(self) -> dict[str, dict[str, float]]:
+        """Return, for each case that another version ran too, the medians of this one divided by
+        those of the other; a case of another version is named as that of this one, a comma and the
+        version.
+        """
+        found = dict[str, dict[str, float]]()
+        for other in self.runs:
+            case, _, version = other.rpartition(", ")
+            if case in self.runs:
+                found[f"{case}, this / {version}"] = {
+                    name: self.median(case, name) / self.median(other, name)
+                    for name in self.runs[case][0]
+                    if name in self.runs[other][0] and self.median(other, name)
+                }
+        return found
+
+    def print_ratios(self) -> None:
+        """Print the ratios, a line a case; nothing if there was no other version."""
+        ratios = self.ratios()
+        if not ratios:
+            return
+        names = self._figures()
+        cells = {
+            case: [f"{each[name]:.2f}" if name in each else "-" for name in names]
+            for case, each in ratios.items()
+        }
+        click.echo()
+        _print([["ratio", *names], *([case, *each] for case, each in cells.items())])
+
+    def _figures(self) -> list[str]:
+        return list(dict.fromkeys(name for runs in self.runs.values() for name in runs[0]))
 
     def write(self, path: Path | None) -> None:
         """Write everything as JSON, for later comparison."""
@@ -60,6 +89,7 @@ class Report:
                 case: {name: median(run[name] for run in runs) for name in runs[0]}
                 for case, runs in self.runs.items()
             },
+            "ratios": self.ratios(),
             "runs": self.runs,
         }
         path.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=str))
@@ -82,6 +112,14 @@ def show(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def _print(lines: list[list[str]]) -> None:
+    """Print lines of cells below each other: the first to the left, figures to the right."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        first, *rest = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        click.echo("  ".join((first.strip().ljust(widths[0]), *rest)))
 
 
 def _cell(values: Sequence[float]) -> str:

@@ -28,6 +28,7 @@ import uvloop
 from bench.cpu import peak_mb, spending
 from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
+from bench.versions import against_option
 from bench.workers import migrate_with
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
@@ -222,11 +223,7 @@ async def _until_delivered(conn: Conn, webhook_id: UUID, count: int) -> None:
 @click.option("--events", default=20_000, show_default=True, help="Events of one run.")
 @click.option("--silent", default=20, show_default=True, help="Silent endpoints beside it.")
 @click.option("--lone", default=60, show_default=True, help="Events that come one by one.")
-@click.option(
-    "--against",
-    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
-    help="A folder with another version of mailqueue to run in turn with this one.",
-)
+@against_option
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
 def main(
@@ -266,6 +263,7 @@ async def _measure(
                 figures |= await await_requests(server, f"{name}_lone", case.checkout, count=lone)
             report.add(case.name, figures)
     report.print()
+    report.print_ratios()
     report.write(json)
 
 

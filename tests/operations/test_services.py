@@ -25,7 +25,7 @@ async def check(conn: Conn) -> tuple[str, str, str | None]:
     [row] = await make.rows(
         conn, "SELECT state, found, fix FROM mailqueue.health WHERE name = 'services'"
     )
-    return row  # type: ignore[return-value]
+    return row
 
 
 async def beat(conn: Conn, *services: str, host: str = "mail-1", age: str = "0 s") -> None:
