@@ -14,9 +14,11 @@ class Sent(Value):
     """Result of a request to send: queued, or suppressed with the reason."""
 
     id: UUID
-    """Id of the email."""
+    """Id of the email; of the batch where the status is `expanding`."""
     status: str
-    """`queued`, or `suppressed`; `sent`, `failed` or `held` where it was sent at once."""
+    """`queued`, or `suppressed`; `sent`, `failed` or `held` where it was sent at once; `expanding`
+    where the recipient is the name of a list, whose emails workers make.
+    """
     reason: str | None
     """Why it was suppressed or failed; null for other emails."""
 

@@ -97,6 +97,7 @@ BEGIN
         'SELECT ON mailqueue.contacts, mailqueue.contact_lists, mailqueue.contact_list_members',
         'EXECUTE ON FUNCTION
             mailqueue.expand_list(uuid, uuid, text, jsonb, jsonb, jsonb, jsonb, timestamp, text, uuid[], text),
+            mailqueue.accept_list_email(uuid, jsonb, text), mailqueue.is_list_of(uuid, text, jsonb),
             mailqueue.count_list(uuid, text, text, integer), mailqueue.import_contacts(uuid, jsonb, text),
             mailqueue.try_list_condition(uuid, text, integer), mailqueue.check_contact_condition(text),
             mailqueue.asked_membership(uuid, uuid), mailqueue.confirm_membership(uuid, uuid, text, text, inet),

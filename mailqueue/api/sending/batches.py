@@ -30,6 +30,11 @@ LISTS = (
     "contact that is in it, and `GET /v1/batches/{batch_id}` shows how far they are. A contact "
     "gets one email of a batch, whatever lists it is in."
 )
+LIST = (
+    "`to` may be the name of a list: then `id` is that of a batch, the status `expanding`, and "
+    "each contact of the list gets an email of its own. `category` has to be another than "
+    "`transactional`, and no other recipient stands beside the list."
+)
 # Options that all mails share: they are stored once.
 _SHARED = ("from_email", "from_name", "reply_to", "headers", "attachments")
 

@@ -6,8 +6,10 @@ from typing import Any
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.contacts import lists
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.dry_run import DryRun, try_email
+from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.message.preview import MessageSources
 
 SHOWN_BYTES = 1024 * 1024
@@ -51,6 +53,8 @@ async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) 
     email = sending_service.new_email(call.caller, request)
     caller = call.caller
     try:
+        if (for_list := await _of_list(call, email)) is not None:
+            return for_list
         found = await try_email(
             call.connection,
             MessageSources(
@@ -65,6 +69,21 @@ async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) 
     if found.status == "rejected":
         raise sending_service.refusal(found.reason)
     return _shown(found)
+
+
+async def _of_list(call: RequestContext, email: NewEmail) -> DryRunResult | None:
+    """Return the result of an email to a list; None if its recipient is the name of none."""
+    sent = await sending_service.accepted_for_list(call, email, is_trial=True)
+    if sent is None:
+        return None
+    category = str(email.options.get("category") or "marketing")
+    async with call.connection() as conn:
+        count = await lists.count(conn, call.caller.project_id, email.recipient, category=category)
+    says = (
+        f"the list has {count.contacts} contacts, each of which gets an email of its own;"
+        f" {count.suppressed} of the first {count.checked} are suppressed for {category}"
+    )
+    return DryRunResult(True, sent.status, None, [], None, None, None, None, [says])
 
 
 def _shown(result: DryRun) -> DryRunResult:

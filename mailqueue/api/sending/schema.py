@@ -125,7 +125,7 @@ class _Addressed(StrictRequestModel):
 
     to: Annotated[Mailboxes, Field(min_length=1)]
     """Recipients in To, such as `["Ann <ann@example.com>"]`, or one as a string. At most 50 with
-    `cc` and `bcc`.
+    `cc` and `bcc`; or alone the name of a list of contacts.
     """
     cc: Mailboxes = Field(default_factory=list)
     """Recipients in Cc, a list or one as a string."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.sending.schema import SendRequest, TemplateRequest
+from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
@@ -12,6 +13,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusal_of
 from mailqueue.mail.accept.acceptance import AcceptResult, accept
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.lists import accept_for_list, is_list
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.tenants.model import Caller
 
@@ -72,6 +74,41 @@ async def accepted(call: RequestContext, request: SendRequest | TemplateRequest)
         raise renamed(exc) from None
     call.name_after(sent.id)
     return sent
+
+
+async def accepted_or_expanding(
+    call: RequestContext, request: SendRequest | TemplateRequest
+) -> Sent:
+    """Accept the mail of one request, also to the name of a list.
+
+    Raises:
+        InvalidField: the mail is refused.
+    """
+    if not is_list_name(request.to[0]):  # nearly every email
+        return await accepted(call, request)
+    try:
+        sent = await accepted_for_list(call, new_email(call.caller, request))
+    except InvalidField as exc:
+        raise renamed(exc) from None
+    if sent is None:
+        return await accepted(call, request)
+    call.name_after(sent.id)
+    return sent
+
+
+async def accepted_for_list(
+    call: RequestContext, email: NewEmail, *, is_trial: bool = False
+) -> Sent | None:
+    """Accept an email whose recipient is the name of a list; None if there is no such list.
+
+    Raises:
+        InvalidField: the mail is refused.
+    """
+    project_id = call.caller.project_id
+    async with call.connection() as conn:
+        if not await is_list(conn, email, project_id):
+            return None
+        return await accept_for_list(conn, email, project_id, by=call.by, is_trial=is_trial)
 
 
 async def accepted_all(

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.sending.batches import LISTS, own_of, sent_to_many
+from mailqueue.api.sending.batches import LIST, LISTS, own_of, sent_to_many
 from mailqueue.api.sending.dry_run import run_dry
 from mailqueue.api.sending.keys import with_key
 from mailqueue.api.sending.override import sent_by_override
 from mailqueue.api.sending.prepare import routed, store_files
 from mailqueue.api.sending.schema import TemplateBatchRequest, TemplateRecipient, TemplateRequest
-from mailqueue.api.sending.service import accepted, renamed
+from mailqueue.api.sending.service import accepted_or_expanding, renamed
 from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
@@ -30,13 +30,13 @@ async def send_template(call: RequestContext) -> Sent | Response:
     """Accept one email from a template, send it at once, or report its result without sending."""
     wanted = await routed(call, with_key(call.body, call.idempotency_key))
     chosen = await chosen_for(call, wanted.template, wanted.language)
-    chosen.check(wanted.variables)
+    chosen.check(wanted.variables | of_contact(wanted.to[0]))
     if wanted.dry_run:
         return json_answer(await run_dry(call, wanted))
     wanted = await store_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, chosen)
-    return await accepted(call, wanted)
+    return await accepted_or_expanding(call, wanted)
 
 
 async def send_template_batch(call: RequestContext) -> Batch:
@@ -72,6 +72,14 @@ async def chosen_for(call: RequestContext, template: str, language: str | None) 
         raise renamed(exc) from None
 
 
+def of_contact(recipient: str) -> dict[str, Any]:
+    """Return the variables that each email has of its contact where the recipient is a list.
+
+    Pure. Their values are added when the email is made.
+    """
+    return {"contact": {}} if is_list_name(recipient) else {}
+
+
 def _place(choice: list[ChosenVersion], version: ChosenVersion) -> int:
     """Return the index of a language among those that are sent; it may be another's fallback."""
     for place, known in enumerate(choice):
@@ -88,10 +96,8 @@ def _own(
 ) -> dict[str, Any]:
     variables = request.variables | one.variables
     own = own_of(one)
-    # The fields of each contact are added when its email is made.
-    added: dict[str, Any] = {"contact": {}} if is_list_name(one.email) else {}
     try:
-        chosen.check(variables | added)
+        chosen.check(variables | of_contact(one.email))
         if "variables" in own.setdefault("custom_data", {}):
             raise InvalidField(
                 "custom_data", "is taken by the template's variables: use another name"
@@ -123,7 +129,8 @@ TEMPLATE_ENDPOINTS = (
         status=HTTPStatus.ACCEPTED,
         tag="Sending",
         once=Once.ITSELF,
-        description="The template is rendered when it is sent; its variables are checked now.",
+        description="The template is rendered when it is sent; its variables are checked now. "
+        f"{LIST} `category` may be that of the template.",
         example=_WELCOME | {"to": ["ann@example.com"], "variables": {"FirstName": "Ann"}},
         test_keys=ForTestKeys.OWN,
     ),

@@ -4,10 +4,11 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import click
 
+from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, prints_json
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.attachment_options import attachment_options
@@ -16,12 +17,15 @@ from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.retrying import RetryingDatabase, retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
+from mailqueue.contacts.contacts import project_of
+from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.emails import OperatorEmail
-from mailqueue.contract.sending import SentAndExplained
+from mailqueue.contract.sending import Sent, SentAndExplained
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.lists import EXPANDING, accept_for_list, is_list
 from mailqueue.operations.emails import explain
 from mailqueue.templates.cache import TemplateCache
 
@@ -41,6 +45,7 @@ _OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": 
         "mailqueue send --to ann@example.com --subject Hi --text Hi --run-at 2030-05-01T08:00:00Z",
         "mailqueue send --to ann@example.com --subject Bill --text 'See there.' --attach bill.pdf",
         "mailqueue send --to ann@example.com --template welcome --var name=Ann",
+        "mailqueue send --to news --category marketing --template weekly-digest",
     )
 )
 @click.option(
@@ -48,7 +53,7 @@ _OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": 
     multiple=True,
     required=True,
     metavar="ADDRESS",
-    help="Recipient address; may be repeated.",
+    help="Recipient address; may be repeated. Or the name of a list of contacts, alone.",
 )
 @click.option("--cc", multiple=True, metavar="ADDRESS", help="Copy recipient; may be repeated.")
 @click.option(
@@ -107,24 +112,20 @@ def send(
     )
     body = text if text is not None else text_file
     email = NewEmail(recipient, subject, html, body, options | own | template)
+    if wait and is_list_name(recipient):
+        raise click.UsageError(
+            "--wait is for one email; `mailqueue email list --batch ID` has those of a list"
+        )
     try:
         found = execute(lambda app: _send(app, email, project, wait=wait))
     except InvalidField as exc:
         raise by_option(ctx.command, exc) from None
 
     def as_text() -> None:
-        if wait or found.status != "pending":
+        if wait or found.status != "queued":
             click.echo(found.why, err=True)
 
-    print_result(
-        SentAndExplained(
-            found.id,
-            "queued" if found.status in _QUEUED else found.status,
-            found.reason,
-            found.why,
-        ),
-        as_text,
-    )
+    print_result(found, as_text)
     if wait and found.status != "sent":
         ctx.exit(EXIT_NOT_SENT)
 
@@ -138,17 +139,26 @@ def by_option(command: click.Command, fault: InvalidField) -> InvalidField:
     return InvalidField(options.get(fault.field, fault.field), fault.why, fault.refusal)
 
 
-async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> OperatorEmail:
+async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> SentAndExplained:
     async with retrying_database(app) as database:
-        email_id = await database.call(partial(_accepted, email=email, project=project))
+        sent = await database.call(partial(_accepted, email=email, project=project))
         if not prints_json():
-            click.echo(email_id)
-        look = partial(explain, email_id=email_id)
-        return await (_outcome(database, look) if wait else database.call(look))
+            click.echo(sent.id)
+        if sent.status == EXPANDING:
+            why = f"workers make its emails: mailqueue email list --batch {sent.id}"
+            return SentAndExplained(sent.id, sent.status, sent.reason, why)
+        look = partial(explain, email_id=sent.id)
+        found = await (_outcome(database, look) if wait else database.call(look))
+        status = "queued" if found.status in _QUEUED else found.status
+        return SentAndExplained(found.id, status, found.reason, found.why)
 
 
-async def _accepted(conn: Conn, email: NewEmail, project: str) -> UUID:
-    return (await accept_one(conn, email, project=project, templates=TemplateCache())).id
+async def _accepted(conn: Conn, email: NewEmail, project: str) -> Sent:
+    if is_list_name(email.recipient):
+        project_id = await project_of(conn, project)
+        if await is_list(conn, email, project_id):
+            return await accept_for_list(conn, email, project_id, by=operator())
+    return await accept_one(conn, email, project=project, templates=TemplateCache())
 
 
 async def _outcome(

@@ -87,6 +87,12 @@ BEGIN
     END IF;
     IF enqueue.project IS NULL THEN
         PERFORM mailqueue.project_named(NULL);               -- raises the error
+    ELSIF strpos(enqueue.recipient, '@') = 0 AND mailqueue.is_list_of(
+              mailqueue.project_named(enqueue.project), enqueue.recipient, enqueue.options) THEN
+        RETURN (SELECT b.batch_id FROM mailqueue.accept_list_email(
+            mailqueue.project_taking(enqueue.project), enqueue.options || jsonb_build_object(
+                'recipient', enqueue.recipient, 'subject', enqueue.subject, 'html', enqueue.html,
+                'text', enqueue.text), session_user) AS b);
     END IF;
     INSERT INTO mailqueue.email_queue (project, recipient_email, subject, html_body, text_body, [[MAIL_COLUMNS]])
     VALUES (enqueue.project, enqueue.recipient, enqueue.subject, enqueue.html, enqueue.text, [[q.MAIL_COLUMNS]])
@@ -99,7 +105,8 @@ BEGIN
     RETURN v_id;
 END $$;
 COMMENT ON FUNCTION mailqueue.enqueue(text, text, text, text, text, jsonb) IS
-    'Accept one mail in the caller''s transaction and return its id. Invalid input raises 22023 naming the field.';
+    'Accept one mail in the caller''s transaction and return its id; of mail to a list of contacts, whose name may be '
+    'the recipient, the id of the batch. Invalid input raises 22023 naming the field.';
 
 -- One message of a batch: {"recipient", "subject", "html", "text", and every option of enqueue()}. Takes its
 -- idempotency key as well: if the key is in use, the status is duplicate and the id is that of the existing email. A

@@ -37,6 +37,9 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
     PERFORM mailqueue.check_inline(p_message);
+    IF strpos(p_message ->> 'recipient', '@') = 0 THEN       -- no list of contacts
+        PERFORM mailqueue.check_address('recipient', p_message ->> 'recipient');
+    END IF;
     v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html',
                               p_message ->> 'text',
                               p_message - '{recipient,subject,html,text}'::text[] || '{"delivery": "hold"}');

@@ -103,6 +103,8 @@ BEGIN
     ELSIF NOT mailqueue.is_on('own_servers') THEN
         PERFORM mailqueue.refuse('smtp_override',
                                  'mail with a server of its own is not sent here: the flag own_servers is off');
+    ELSIF strpos(p_message ->> 'recipient', '@') = 0 THEN    -- no list of contacts
+        PERFORM mailqueue.check_address('recipient', p_message ->> 'recipient');
     END IF;
     v_id := mailqueue.enqueue(p_project, p_message ->> 'recipient', p_message ->> 'subject', p_message ->> 'html',
                               p_message ->> 'text',

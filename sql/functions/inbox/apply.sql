@@ -153,6 +153,9 @@ DECLARE
 BEGIN
     a.key := mailqueue.event_text('key', i.payload, r.key, r.key IS NOT NULL);
     PERFORM mailqueue.check_text('key', a.key, 200);
+    IF strpos(v_recipient, '@') = 0 THEN                     -- an event names persons, no list of contacts
+        PERFORM mailqueue.check_address('recipient', v_recipient);
+    END IF;
     IF v_name IS NOT NULL THEN
         v_recipient := format('"%s" <%s>', replace(replace(v_name, '\', '\\'), '"', '\"'), v_recipient);
     END IF;

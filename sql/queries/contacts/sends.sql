@@ -6,6 +6,15 @@ SELECT mailqueue.expand_list(%(project_id)s::uuid, %(batch_id)s::uuid, %(list)s:
                              %(options)s::jsonb, %(variables)s::jsonb, %(own)s::jsonb, %(local_at)s::timestamp,
                              %(time_zone)s::text, %(excluded)s::uuid[], %(by)s::text);
 
+-- name: is_list_of :value
+-- Whether the recipient of an email is the name of a list.
+SELECT mailqueue.is_list_of(%(project_id)s::uuid, %(recipient)s::text, %(options)s::jsonb);
+
+-- name: accept_list_email :one
+-- Let workers send an email to the contacts of the list that is its recipient.
+SELECT e.batch_id, e.is_repeated
+FROM mailqueue.accept_list_email(%(project_id)s::uuid, %(message)s::jsonb, %(by)s::text) AS e;
+
 -- name: find_batch_of_send :value
 -- The batch of a send to a list.
 SELECT s.batch_id FROM mailqueue.list_sends AS s WHERE s.id = %(id)s::uuid;

@@ -243,3 +243,29 @@ def test_a_file_that_cannot_be_read_or_sent_is_named(on_fresh_db: Cli, tmp_path:
     refused = on_fresh_db(*HELLO, "--attach", str(script))
     assert refused.exit_code == 1
     assert "is not allowed in this project" in refused.stderr
+
+
+def test_mail_to_the_name_of_a_list_prints_the_batch(on_fresh_db: Cli) -> None:
+    on_fresh_db("contact", "put", "ann@example.com")
+    on_fresh_db("list", "add", "news", "--description", "News")
+    on_fresh_db("list", "members", "add", "news", "ann@example.com")
+    to_list = ("send", "--to", "news", "--subject", "Hi", "--text", "Hi", "--category", "marketing")
+
+    result = on_fresh_db(*to_list)
+    as_json = json.loads(on_fresh_db(*to_list, "--json").stdout)
+
+    batch = UUID(result.stdout.strip())
+    assert result.stderr.strip() == f"workers make its emails: mailqueue email list --batch {batch}"
+    assert (as_json["status"], as_json["id"] != str(batch)) == ("expanding", True)
+    query = "SELECT array_agg(batch_id ORDER BY id) FROM mailqueue.list_sends"
+    sends = on_fresh_db.sql(lambda conn: make.scalar(conn, query))
+    assert sends == [batch, UUID(as_json["id"])]
+
+    for given, code, why in (
+        (("--wait",), 2, "--wait is for one email"),
+        (("--to", "bob@example.com"), 1, "--to: "),
+        (("--category", "transactional"), 1, "--category: "),
+    ):
+        refused = on_fresh_db(*to_list, *given)
+        assert refused.exit_code == code, refused.output
+        assert why in refused.stderr
