@@ -1,9 +1,9 @@
 """States that a person takes along to Google or Slack: random, used once, stored as a hash.
 
 A state that was begun on a page of persons is good only in the browser that has the same session
-(RFC 6819 section 4.4.1.8): whoever begins a consent and sends the address to another person gets
-nothing of that person's. One that was begun over the API or the command line is good in any, as
-the application hands it on.
+(RFC 6819 section 4.4.1.8): a person who begins a consent and sends the address to another one gets
+nothing of that one's. A state that was begun over the API or the command line is good in any
+browser, as the application hands it on.
 """
 
 import hashlib

@@ -19,8 +19,8 @@ from mailqueue.watch.inboxes import InboxAction
 from mailqueue.watch.logins import links
 from mailqueue.web.schemas import FormSchema
 
-Preview = Callable[[PageContext, Conn], Awaitable[ActPreview]]
-Verb = Callable[[PageContext, Conn], Awaitable[str]]
+WatchActPreview = Callable[[PageContext, Conn], Awaitable[ActPreview]]
+WatchAct = Callable[[PageContext, Conn], Awaitable[str]]
 
 
 class WatchedPersonForm(FormSchema):
@@ -65,7 +65,7 @@ async def invite(context: PageContext, conn: Conn) -> str:
     return _done(context, "invited")
 
 
-def of_person(consequence: str, *, is_paused: bool, done: str) -> tuple[Preview, Verb]:
+def of_person(consequence: str, *, is_paused: bool, done: str) -> tuple[WatchActPreview, WatchAct]:
     """Return what says and what does that a person is notified of nothing, or again."""
 
     async def preview(context: PageContext, conn: Conn) -> ActPreview:
@@ -80,7 +80,7 @@ def of_person(consequence: str, *, is_paused: bool, done: str) -> tuple[Preview,
     return preview, verb
 
 
-def of_inbox(consequence: str, action: InboxAction, done: str) -> tuple[Preview, Verb]:
+def of_inbox(consequence: str, action: InboxAction, done: str) -> tuple[WatchActPreview, WatchAct]:
     """Return what says and what does an action on an inbox."""
 
     async def preview(context: PageContext, conn: Conn) -> ActPreview:

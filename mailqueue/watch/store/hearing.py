@@ -32,7 +32,7 @@ async def take(
 async def give_way(
     conn: Conn, listener: UUID, *, room: int, of_project: int, of_server: int
 ) -> None:
-    """Give back leases for inboxes of projects with fewer connections where there is no room."""
+    """Release leases for inboxes of projects with fewer connections where there is no room."""
     values = {"listener": listener, "room": room, "of_project": of_project, "of_server": of_server}
     await fetch.run(conn, "yield_inboxes_heard", values)
 

@@ -49,7 +49,7 @@ async def many(conn: Conn, name: str, count: int, *, host: str = "imap.example.c
 
 
 async def turn(conn: Conn, listener: UUID, *, room: int, of_server: int = 1000) -> dict[str, int]:
-    """Give way and take as a process does; return the connections of each project."""
+    """Run one round of a process; return the connections of each project."""
     await conn.execute(YIELD.encode(), (listener, room, 1000, of_server))
     left = room - await make.scalar(conn, OWN, listener)
     await conn.execute(TAKE.encode(), (listener, left, 1000, of_server))
@@ -162,7 +162,7 @@ async def test_a_server_that_goes_on_saying_so_makes_an_inbox_due_ever_less_ofte
             yield conn
 
     listener = InboxListener(HearingTools(ImapIdle(LOOPBACK), master, lend))
-    monkeypatch.setattr(hearing.asyncio, "sleep", pausing)
+    monkeypatch.setattr(asyncio, "sleep", pausing)
     changed.set()
     with pytest.raises(Over):
         await listener._wake(uuid4(), changed)
