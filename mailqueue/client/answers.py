@@ -26,12 +26,23 @@ from mailqueue.contract.automation.schedules import (
     ScheduleRun,
     SkippedRun,
 )
-from mailqueue.contract.automation.sequences import DoneStep, Enrolled, EnrollmentDetail
+from mailqueue.contract.automation.sequences import (
+    ContactSequence,
+    ContactSequences,
+    DoneStep,
+    Enrolled,
+    EnrolledList,
+    Enrollment,
+    EnrollmentDetail,
+    SequenceCounts,
+    StepCounts,
+)
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent
 from mailqueue.contract.contacts import (
     ChangedMembers,
     Contact,
     ContactDetail,
+    ImportedContacts,
     ListCount,
     RemovedContact,
 )
@@ -77,13 +88,18 @@ __all__ = [
     "CheckedSuppression",
     "Contact",
     "ContactDetail",
+    "ContactSequence",
+    "ContactSequences",
     "DataExport",
     "DoneStep",
     "Email",
     "Enrolled",
+    "EnrolledList",
+    "Enrollment",
     "EnrollmentDetail",
     "Event",
     "EventOutcome",
+    "ImportedContacts",
     "ListCount",
     "ListedEmail",
     "Moment",
@@ -98,7 +114,9 @@ __all__ = [
     "ScheduleEstimate",
     "ScheduleRun",
     "Sent",
+    "SequenceCounts",
     "SkippedRun",
+    "StepCounts",
     "Suppression",
     "Template",
     "TemplateVersion",

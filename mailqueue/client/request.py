@@ -149,22 +149,6 @@ def deliver_event(fields: Mapping[str, Any]) -> ApiRequest[answers.EventOutcome]
     return ApiRequest("POST", "/v1/events", answers.EventOutcome, body, key=new_key())
 
 
-def enroll(sequence: str, fields: Mapping[str, Any]) -> ApiRequest[answers.Enrolled]:
-    """Return the enrollment of a contact in a sequence."""
-    path = f"/v1/sequences/{quote(sequence, safe='')}/enrollments"
-    return ApiRequest("POST", path, answers.Enrolled, sound(plain(fields)), key=new_key())
-
-
-def enrollment(enrollment_id: UUID | str) -> ApiRequest[answers.EnrollmentDetail]:
-    path = f"/v1/enrollments/{quote(str(enrollment_id), safe='')}"
-    return ApiRequest("GET", path, answers.EnrollmentDetail)
-
-
-def unenroll(enrollment_id: UUID | str) -> ApiRequest[answers.EnrollmentDetail]:
-    path = f"/v1/enrollments/{quote(str(enrollment_id), safe='')}"
-    return ApiRequest("DELETE", path, answers.EnrollmentDetail)
-
-
 def suppress(
     emails: Sequence[str], fields: Mapping[str, Any]
 ) -> ApiRequest[tuple[answers.AddedSuppression, ...]]:
@@ -191,36 +175,6 @@ def unsuppress(
 def suppressions(params: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Suppression]]:
     kind = answers.Page[answers.Suppression]
     return ApiRequest("GET", "/v1/suppressions", kind, query=plain(params))
-
-
-def put_contact(email: str, fields: Mapping[str, Any]) -> ApiRequest[answers.Contact]:
-    path = f"/v1/contacts/{path_part(email)}"
-    return ApiRequest("PUT", path, answers.Contact, sound(plain(fields)))
-
-
-def contact(who: UUID | str) -> ApiRequest[answers.ContactDetail]:
-    return ApiRequest("GET", f"/v1/contacts/{path_part(who)}", answers.ContactDetail)
-
-
-def contacts(params: Mapping[str, Any]) -> ApiRequest[answers.Page[answers.Contact]]:
-    return ApiRequest("GET", "/v1/contacts", answers.Page[answers.Contact], query=plain(params))
-
-
-def remove_contact(who: UUID | str) -> ApiRequest[answers.RemovedContact]:
-    return ApiRequest("DELETE", f"/v1/contacts/{path_part(who)}", answers.RemovedContact)
-
-
-def change_members(
-    name: str, contacts: Sequence[UUID | str], *, is_added: bool
-) -> ApiRequest[answers.ChangedMembers]:
-    path = f"/v1/lists/{path_part(name)}/members" + ("" if is_added else "/remove")
-    body = sound({"contacts": [str(one) for one in contacts]})
-    return ApiRequest("POST", path, answers.ChangedMembers, body, key=new_key())
-
-
-def count_list(name: str, category: str | None) -> ApiRequest[answers.ListCount]:
-    path, query = f"/v1/lists/{path_part(name)}/count", plain({"category": category})
-    return ApiRequest("GET", path, answers.ListCount, query=query)
 
 
 def templates(

@@ -12,8 +12,10 @@ import httpx2
 from mailqueue.client import answers, request
 from mailqueue.client.asynchronous.ab_tests import AsyncAbTests
 from mailqueue.client.asynchronous.analytics import AsyncAnalytics
+from mailqueue.client.asynchronous.contacts import AsyncContacts
 from mailqueue.client.asynchronous.exports import AsyncExports
 from mailqueue.client.asynchronous.schedules import AsyncSchedules
+from mailqueue.client.asynchronous.sequences import AsyncSequences
 from mailqueue.client.asynchronous.timed_events import AsyncTimedEvents
 from mailqueue.client.exchange import ApiAccess, no_response_of, parsed, response_of
 from mailqueue.client.request import ApiRequest, Filters, To
@@ -30,7 +32,15 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class Client(AsyncAbTests, AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTimedEvents):
+class Client(
+    AsyncAbTests,
+    AsyncAnalytics,
+    AsyncContacts,
+    AsyncExports,
+    AsyncSchedules,
+    AsyncSequences,
+    AsyncTimedEvents,
+):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
@@ -154,21 +164,6 @@ class Client(AsyncAbTests, AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTi
         said = {"message_id": message_id, "consumer_id": consumer_id, "headers": headers}
         return await self._ask(request.deliver_event({"type": type_, "payload": payload, **said}))
 
-    async def enroll(
-        self, sequence: str, email: str, *, variables: Mapping[str, Any] | None = None
-    ) -> answers.Enrolled:
-        """Enroll the contact of an address in a sequence."""
-        said = {"email": email, "variables": variables}
-        return await self._ask(request.enroll(sequence, said))
-
-    async def enrollment(self, enrollment_id: UUID | str) -> answers.EnrollmentDetail:
-        """Return what an enrollment did and will do next."""
-        return await self._ask(request.enrollment(enrollment_id))
-
-    async def unenroll(self, enrollment_id: UUID | str) -> answers.EnrollmentDetail:
-        """End an enrollment: no further step is done."""
-        return await self._ask(request.unenroll(enrollment_id))
-
     async def suppress(
         self,
         *emails: str,
@@ -206,42 +201,6 @@ class Client(AsyncAbTests, AsyncAnalytics, AsyncExports, AsyncSchedules, AsyncTi
         """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
         return await self._ask(request.suppressions(asked))
-
-    async def put_contact(self, email: str, **fields: Any) -> answers.Contact:
-        """Add the contact of an address, or change the given fields of it."""
-        return await self._ask(request.put_contact(email, fields))
-
-    async def contact(self, contact: UUID | str) -> answers.ContactDetail:
-        """Return a contact, by id or address, with its lists."""
-        return await self._ask(request.contact(contact))
-
-    async def contacts(
-        self,
-        *,
-        q: str | None = None,
-        condition: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> answers.Page[answers.Contact]:
-        """Return one page of contacts, newest first."""
-        asked = {"q": q, "condition": condition, "limit": limit, "cursor": cursor}
-        return await self._ask(request.contacts(asked))
-
-    async def remove_contact(self, contact: UUID | str) -> answers.RemovedContact:
-        """Remove a contact, and cancel what is pending for it."""
-        return await self._ask(request.remove_contact(contact))
-
-    async def add_to_list(self, name: str, *contacts: UUID | str) -> answers.ChangedMembers:
-        """Add contacts, by id or address, to a list."""
-        return await self._ask(request.change_members(name, contacts, is_added=True))
-
-    async def remove_from_list(self, name: str, *contacts: UUID | str) -> answers.ChangedMembers:
-        """Remove contacts, by id or address, from a list."""
-        return await self._ask(request.change_members(name, contacts, is_added=False))
-
-    async def count_list(self, name: str, *, category: str | None = None) -> answers.ListCount:
-        """Count the contacts that mail to a list would go to."""
-        return await self._ask(request.count_list(name, category))
 
     async def templates(
         self, *, limit: int = 50, cursor: str | None = None

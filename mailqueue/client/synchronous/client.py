@@ -18,8 +18,10 @@ from mailqueue.client.request import ApiRequest, Filters, To
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Wait
 from mailqueue.client.synchronous.ab_tests import AbTests
 from mailqueue.client.synchronous.analytics import Analytics
+from mailqueue.client.synchronous.contacts import Contacts
 from mailqueue.client.synchronous.exports import Exports
 from mailqueue.client.synchronous.schedules import Schedules
+from mailqueue.client.synchronous.sequences import Sequences
 from mailqueue.client.synchronous.timed_events import TimedEvents
 from mailqueue.core.secret import Secret
 from mailqueue.producer.model import (
@@ -33,7 +35,15 @@ from mailqueue.producer.model import (
 T = TypeVar("T")
 
 
-class SyncClient(AbTests, Analytics, Exports, Schedules, TimedEvents):
+class SyncClient(
+    AbTests,
+    Analytics,
+    Contacts,
+    Exports,
+    Schedules,
+    Sequences,
+    TimedEvents,
+):
     """Client of one project's API, with one of its keys; connections are kept until it is closed.
 
     `project` is the key's project, by name or id; only templates need it. `timeout` is in seconds
@@ -157,21 +167,6 @@ class SyncClient(AbTests, Analytics, Exports, Schedules, TimedEvents):
         said = {"message_id": message_id, "consumer_id": consumer_id, "headers": headers}
         return self._ask(request.deliver_event({"type": type_, "payload": payload, **said}))
 
-    def enroll(
-        self, sequence: str, email: str, *, variables: Mapping[str, Any] | None = None
-    ) -> answers.Enrolled:
-        """Enroll the contact of an address in a sequence."""
-        said = {"email": email, "variables": variables}
-        return self._ask(request.enroll(sequence, said))
-
-    def enrollment(self, enrollment_id: UUID | str) -> answers.EnrollmentDetail:
-        """Return what an enrollment did and will do next."""
-        return self._ask(request.enrollment(enrollment_id))
-
-    def unenroll(self, enrollment_id: UUID | str) -> answers.EnrollmentDetail:
-        """End an enrollment: no further step is done."""
-        return self._ask(request.unenroll(enrollment_id))
-
     def suppress(
         self,
         *emails: str,
@@ -209,42 +204,6 @@ class SyncClient(AbTests, Analytics, Exports, Schedules, TimedEvents):
         """Return one page of suppressions, newest first."""
         asked = {"reason": reason, "category": category, "q": q, "limit": limit, "cursor": cursor}
         return self._ask(request.suppressions(asked))
-
-    def put_contact(self, email: str, **fields: Any) -> answers.Contact:
-        """Add the contact of an address, or change the given fields of it."""
-        return self._ask(request.put_contact(email, fields))
-
-    def contact(self, contact: UUID | str) -> answers.ContactDetail:
-        """Return a contact, by id or address, with its lists."""
-        return self._ask(request.contact(contact))
-
-    def contacts(
-        self,
-        *,
-        q: str | None = None,
-        condition: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> answers.Page[answers.Contact]:
-        """Return one page of contacts, newest first."""
-        asked = {"q": q, "condition": condition, "limit": limit, "cursor": cursor}
-        return self._ask(request.contacts(asked))
-
-    def remove_contact(self, contact: UUID | str) -> answers.RemovedContact:
-        """Remove a contact, and cancel what is pending for it."""
-        return self._ask(request.remove_contact(contact))
-
-    def add_to_list(self, name: str, *contacts: UUID | str) -> answers.ChangedMembers:
-        """Add contacts, by id or address, to a list."""
-        return self._ask(request.change_members(name, contacts, is_added=True))
-
-    def remove_from_list(self, name: str, *contacts: UUID | str) -> answers.ChangedMembers:
-        """Remove contacts, by id or address, from a list."""
-        return self._ask(request.change_members(name, contacts, is_added=False))
-
-    def count_list(self, name: str, *, category: str | None = None) -> answers.ListCount:
-        """Count the contacts that mail to a list would go to."""
-        return self._ask(request.count_list(name, category))
 
     def templates(
         self, *, limit: int = 50, cursor: str | None = None
