@@ -160,3 +160,16 @@ class ServiceSeen(Value):
     """The last heartbeat of any of them; null: none runs."""
     need: str | None
     """What it is needed for; null: nothing is known, or a check of work says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReadiness(Value):
+    """What an API says of itself, asked over HTTP."""
+
+    url: str
+    is_alive: bool
+    """Whether its process answers."""
+    is_ready: bool
+    """Whether it accepts mail now."""
+    reason: str | None
+    """Why it does not."""

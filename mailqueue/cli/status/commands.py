@@ -6,8 +6,15 @@ from datetime import timedelta
 
 import click
 
+from mailqueue.cli.status.remote import readiness_of
 from mailqueue.cli.status.view import print_overview, rendered
-from mailqueue.cli.support.answer import execute, json_option, print_result, prints_json
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_message,
+    print_result,
+    prints_json,
+)
 from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples
 from mailqueue.contract.operations import Overview
@@ -23,6 +30,7 @@ SHORTEST_SECONDS = 0.2
         "mailqueue status --watch",
         "mailqueue status --project shop --watch 0.5",
         "mailqueue status --json",
+        "mailqueue status --url http://127.0.0.1:8025",
     )
 )
 @click.option(
@@ -37,9 +45,25 @@ SHORTEST_SECONDS = 0.2
     "--project",
     help="Show lanes and accounts of one project, and count its emails.  [default: all projects]",
 )
+@click.option(
+    "--url",
+    help="Ask this API over HTTP whether it answers and accepts mail, without a database; exit 1 "
+    "if it does not.",
+)
 @json_option
-def status(*, watch: float | None, project: str | None) -> None:
+@click.pass_context
+def status(
+    ctx: click.Context, *, watch: float | None, project: str | None, url: str | None
+) -> None:
     """Show lanes, sender accounts, workers and the number of emails in each status."""
+    if url is not None:
+        if watch is not None or project is not None:
+            raise click.UsageError("--url goes with --json alone")
+        found = readiness_of(url)
+        words = "ready" if found.is_ready else "alive, not ready" if found.is_alive else "no answer"
+        why = "" if found.reason is None else f": {found.reason}"
+        print_message(found, f"{found.url}: {words}{why}")
+        ctx.exit(0 if found.is_ready else 1)
     if watch is None:
         _print(execute(lambda app: look(app.conn, project=project)))
         return
