@@ -42,8 +42,12 @@ class DryRunResult:
     warnings: list[str]
 
 
-async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) -> DryRunResult:
+async def run_dry(
+    call: RequestContext, request: SendRequest | TemplateRequest, *, category: str | None = None
+) -> DryRunResult:
     """Accept a mail, roll back, and return the result it would have.
+
+    `category` is that of its template, of a mail that has none of its own.
 
     Raises:
         InvalidField: it would be refused.
@@ -53,7 +57,7 @@ async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) 
     email = sending_service.new_email(call.caller, request)
     caller = call.caller
     try:
-        if (for_list := await _of_list(call, email)) is not None:
+        if (for_list := await _of_list(call, email, category)) is not None:
             return for_list
         found = await try_email(
             call.connection,
@@ -71,17 +75,19 @@ async def run_dry(call: RequestContext, request: SendRequest | TemplateRequest) 
     return _shown(found)
 
 
-async def _of_list(call: RequestContext, email: NewEmail) -> DryRunResult | None:
+async def _of_list(
+    call: RequestContext, email: NewEmail, category: str | None
+) -> DryRunResult | None:
     """Return the result of an email to a list; None if its recipient is the name of none."""
     sent = await sending_service.accepted_for_list(call, email, is_trial=True)
     if sent is None:
         return None
-    category = str(email.options.get("category") or "marketing")
+    counted = str(email.options.get("category") or category)  # one of them, or it is refused
     async with call.connection() as conn:
-        count = await lists.count(conn, call.caller.project_id, email.recipient, category=category)
+        count = await lists.count(conn, call.caller.project_id, email.recipient, category=counted)
     says = (
         f"the list has {count.contacts} contacts, each of which gets an email of its own;"
-        f" {count.suppressed} of the first {count.checked} are suppressed for {category}"
+        f" {count.suppressed} of the first {count.checked} are suppressed for {counted}"
     )
     return DryRunResult(True, sent.status, None, [], None, None, None, None, [says])
 

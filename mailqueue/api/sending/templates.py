@@ -32,7 +32,7 @@ async def send_template(call: RequestContext) -> Sent | Response:
     chosen = await chosen_for(call, wanted.template, wanted.language)
     chosen.check(wanted.variables | of_contact(wanted.to[0]))
     if wanted.dry_run:
-        return json_answer(await run_dry(call, wanted))
+        return json_answer(await run_dry(call, wanted, category=chosen.template.category))
     wanted = await store_files(call, wanted)
     if wanted.smtp_override is not None:
         return await sent_by_override(call, wanted, wanted.smtp_override, chosen)

@@ -90,7 +90,7 @@ BEGIN
     ELSIF strpos(enqueue.recipient, '@') = 0 AND mailqueue.is_list_of(
               mailqueue.project_named(enqueue.project), enqueue.recipient, enqueue.options) THEN
         RETURN (SELECT b.batch_id FROM mailqueue.accept_list_email(
-            mailqueue.project_taking(enqueue.project), enqueue.options || jsonb_build_object(
+            mailqueue.project_taking(enqueue.project), coalesce(enqueue.options, '{}') || jsonb_build_object(
                 'recipient', enqueue.recipient, 'subject', enqueue.subject, 'html', enqueue.html,
                 'text', enqueue.text), session_user) AS b);
     END IF;

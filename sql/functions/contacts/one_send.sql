@@ -83,6 +83,8 @@ BEGIN
     IF p_message -> 'to' <> '[]' THEN
         PERFORM mailqueue.refuse('to', format('%s is a list of contacts, which stands alone: use a batch',
                                               to_json(v_list)));
+    ELSIF p_message ? 'variables' AND NOT p_message ? 'template' THEN
+        PERFORM mailqueue.refuse('variables', 'has a meaning only with a template');
     END IF;
     p_message := p_message || jsonb_build_object('category', mailqueue.category_of_list_email(p_project, p_message));
     batch_id := mailqueue.uuidv7();
@@ -97,7 +99,8 @@ BEGIN
         END IF;
     END;
     PERFORM mailqueue.expand_list(p_project, batch_id, l.name,
-        (SELECT jsonb_object_agg(o.key, o.value) FROM jsonb_each(p_message) AS o WHERE o.key = ANY (c_content)),
+        (SELECT coalesce(jsonb_object_agg(o.key, o.value), '{}') FROM jsonb_each(p_message) AS o
+          WHERE o.key = ANY (c_content)),
         p_message - c_content - c_own - '{recipient,variables,to,idempotency_key}'::text[],
         coalesce(p_message -> 'variables', '{}'),
         (SELECT coalesce(jsonb_object_agg(o.key, o.value), '{}') FROM jsonb_each(p_message) AS o
@@ -115,7 +118,7 @@ AS $$
     SELECT mailqueue.is_list_name(p_recipient) AND EXISTS (
         SELECT FROM mailqueue.contact_lists AS l
          WHERE l.project_id = p_project AND l.name = p_recipient
-           AND l.is_test = coalesce(p_options -> 'is_test' = 'true', mailqueue.mode(), false)
+           AND l.is_test = coalesce(nullif(p_options -> 'is_test', 'null') = 'true', mailqueue.mode(), false)
            AND coalesce(mailqueue.tenant(), p_project) = p_project)
 $$;
 COMMENT ON FUNCTION mailqueue.is_list_of(uuid, text, jsonb) IS

@@ -137,6 +137,26 @@ async def test_a_dry_run_to_a_list_counts_its_contacts_and_stores_nothing(api: C
         assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.batches") == 0
 
 
+async def test_a_dry_run_counts_who_is_suppressed_for_the_category_of_the_template(
+    api: Calling,
+) -> None:
+    project = await listed(api, 2)
+    async with connect(api.database) as conn:
+        await published(conn, project, words=steps.HELLO_CONTACT, category="digest")
+        await conn.execute(
+            "SELECT mailqueue.suppress("
+            "%s, 'news1@example.com', 'digest', 'manual', NULL, NULL, 'tests')",
+            (project,),
+        )
+    body = {"to": "news", "template_slug": "welcome", "variables": {"Edition": "48"}}
+
+    tried = await api.post("/v1/send/template", body | {"dry_run": True})
+
+    assert (tried.status_code, tried.json()["status"]) == (200, "expanding"), tried.text
+    [warning] = tried.json()["warnings"]
+    assert "1 of the first 2 are suppressed for digest" in warning
+
+
 async def test_a_test_key_sends_to_its_own_lists_only(api: Calling) -> None:
     project = await listed(api)
     async with connect(api.database) as conn:

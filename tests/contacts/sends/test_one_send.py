@@ -120,6 +120,7 @@ async def test_a_template_gives_mail_to_a_list_its_category_and_each_contact(
         (NEWS | {"custom_data": [1]}, "custom_data"),
         (NEWS | {"tags": [1]}, "tags"),
         (NEWS | {"variables": [1]}, "variables"),
+        (NEWS | {"variables": {"Edition": "48"}}, "variables"),  # without a template
         (NEWS | {"template": "none"}, "subject"),
         (NEWS | {"sender": "none"}, "sender"),
         (NEWS | {"headers": {"X": "a\nb"}}, "headers"),
@@ -135,6 +136,30 @@ async def test_what_is_wrong_with_mail_to_a_list_is_refused_by_field(
 
     with pytest.raises(errors.InvalidParameterValue, match=f"^({field}): "):
         await enqueued(conn, "news", **options)
+
+
+async def test_mail_to_a_list_without_content_is_refused_as_mail_to_an_address(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    await steps.listed(conn, project, 1)
+    query = "SELECT mailqueue.enqueue('default', %s, options => %s)"
+    said = list[str]()
+
+    for recipient in ("news", "ann@example.com"):
+        with pytest.raises(errors.InvalidParameterValue) as refused:
+            async with conn.transaction():
+                await conn.execute(query, (recipient, Jsonb(NEWS)))
+        said.append(str(refused.value).splitlines()[0])
+
+    assert said == ["subject: a subject is needed"] * 2
+
+
+async def test_options_that_are_null_are_none_for_a_list_as_for_an_address(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    await steps.listed(conn, project, 1)
+    query = "SELECT mailqueue.enqueue('default', 'news', 'Hello', NULL, 'We moved.', NULL)"
+
+    with pytest.raises(errors.InvalidParameterValue, match=r"^category: "):
+        await conn.execute(query)
 
 
 @pytest.mark.parametrize("recipient", ["other", "News", "ne ws", "news@", "", "list:news"])
@@ -170,6 +195,19 @@ async def test_lists_of_other_projects_and_of_test_keys_are_names_of_no_list(con
                 await enqueued(conn, recipient, **options)
 
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.list_sends") == 0
+
+
+async def test_a_mode_that_is_null_is_that_of_the_transaction(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    await make.sender_account(conn, name="pit", provider="trap")
+    ids = await people.added(conn, project, "zoe@example.com", is_test=True)
+    await conn.execute("SELECT set_config('mailqueue.mode', 'test', true)")
+    await people.list_of(conn, project, members=ids)
+
+    batch = await enqueued(conn, "news", **NEWS, is_test=None)
+
+    query = "SELECT batch_id, is_test FROM mailqueue.list_sends"
+    assert await make.rows(conn, query) == [(batch, True)]
 
 
 async def test_an_address_in_an_event_is_never_the_name_of_a_list(conn: Conn) -> None:
