@@ -11,6 +11,7 @@ from uuid import uuid4
 import mailqueue
 from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.core.services.model import Service
+from mailqueue.db.faults import OF_DATABASE
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.store import services as store
@@ -54,7 +55,8 @@ async def reporting(
     """Report during the block that this process runs these listeners, by name.
 
     A listener is left out once its function returns False. The first report is written before the
-    block begins, unless the database is unavailable.
+    block begins, unless the database is unavailable. A report that the database refuses, such as
+    for a right that is missing, is logged once; the next may succeed.
     """
     launch_id = uuid4()
     link = Link(database, "mailqueue/services")
@@ -73,8 +75,16 @@ async def reporting(
         )
 
     async def beat_forever() -> None:
+        is_refused = False
         while True:
-            await keep([name for name, is_running in listeners.items() if is_running()])
+            try:
+                await keep([name for name, is_running in listeners.items() if is_running()])
+            except OF_DATABASE as exc:
+                if not is_refused:
+                    log.error("services.refused", error=str(exc).partition("\n")[0])
+                is_refused = True
+            else:
+                is_refused = False
             await link.close()  # seldom used: no process of the server waits for the next one
             first.set()
             await asyncio.sleep(every)
@@ -101,4 +111,4 @@ async def reporting(
 def _ended(task: asyncio.Task[None]) -> None:
     """Log the end of heartbeats: the listeners go on, but are not seen."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("services.unreported", error=str(error).splitlines()[0])
+        log.error("services.unreported", error=str(error).partition("\n")[0])

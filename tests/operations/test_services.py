@@ -8,9 +8,11 @@ from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.core.services.registry import SERVICES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.operations import services
 from mailqueue.operations.services import list_all, not_running, reporting
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.logged import log_of
 from tests.watch import watching
 from tests.webhooks.delivering import until
 
@@ -96,6 +98,38 @@ async def test_a_process_reports_what_it_runs_until_it_ends(database: DatabaseSe
             assert (await seen(conn))["api"].processes == 1
 
         assert (await seen(conn))["api"].processes == 0
+
+
+async def test_a_process_is_seen_again_once_its_reports_are_no_longer_refused(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = "(uuid, text[], text, integer, text, boolean)"
+    written = log_of(services, monkeypatch)
+    asked = 0
+
+    def is_running() -> bool:
+        nonlocal asked
+        asked += 1
+        return True
+
+    async def is_refused_again() -> bool:
+        return asked >= 3
+
+    async def is_seen() -> bool:
+        return (await seen(conn))["api"].processes == 1
+
+    async with connect(database) as conn:
+        await conn.execute(
+            f"ALTER FUNCTION mailqueue.keep_services{arguments} RENAME TO absent".encode()
+        )
+        async with reporting(database, {"api": is_running}, every=0):
+            await until(is_refused_again)
+            await conn.execute(
+                f"ALTER FUNCTION mailqueue.absent{arguments} RENAME TO keep_services".encode()
+            )
+            await until(is_seen)
+
+    assert written.getvalue().count(b"services.refused") == 1
 
 
 async def test_nothing_is_missing_where_nothing_is_needed(conn: Conn) -> None:
