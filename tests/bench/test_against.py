@@ -98,5 +98,5 @@ def test_a_short_run_against_a_commit_measures_both(tmp_path: Path) -> None:
     found = orjson.loads(figures.read_bytes())
     assert [len(runs) for runs in found["runs"].values()] == [1, 1]
     [ratios] = found["ratios"].values()
-    assert all(ratio > 0 for ratio in ratios.values())
+    assert ratios["mails/s"] > 0  # processor time of a short run may be none
     assert "this / " in done.stdout
