@@ -69,7 +69,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp SET jit = off
 AS $$
     WITH running AS (
         SELECT p.service, p.host, p.started_at, p.beat_at FROM mailqueue.service_processes AS p
-         WHERE p.beat_at > clock_timestamp() - interval '30 s'
+         -- One that is ahead was written by a clock that has been set back since.
+         WHERE p.beat_at > clock_timestamp() - interval '30 s' AND p.beat_at < clock_timestamp() + interval '30 s'
         --% for service in services
         --% if not service.is_listener
         UNION ALL
