@@ -20,8 +20,41 @@ AS $$
             GROUP BY o.project_id HAVING count(*) >= p_of_project)
 $$;
 
--- The connections of a project and at a server are counted once for all inboxes. Projects take turns: the first inbox
--- of each, then the second of each.
+-- The connections of a project and at a server are counted once for all inboxes. At a server and in all, projects take
+-- turns: the first inbox of each, then the second of each. Of a project those come last whose last connection failed.
+CREATE OR REPLACE FUNCTION mailqueue.inboxes_in_turn(p_now timestamptz, p_of_project integer, p_of_server integer)
+RETURNS TABLE (id uuid, project_id uuid, server text, known_at timestamptz, has_failed boolean, turn bigint)
+LANGUAGE sql STABLE
+AS $$
+    WITH held AS MATERIALIZED (
+        SELECT o.project_id, o.server, count(*) AS connections FROM mailqueue.inbox_listeners AS o
+         WHERE o.lease_until > p_now GROUP BY o.project_id, o.server
+    ), at_server AS (
+        SELECT f.*, row_number() OVER (PARTITION BY f.server, f.project_id ORDER BY f.has_failed, f.id)
+               + coalesce(h.connections, 0) AS turn_at_server
+          FROM mailqueue.inboxes_without_listener(p_now, p_of_project) AS f
+          LEFT JOIN held AS h USING (server, project_id)
+    ), within_server AS (
+        SELECT a.*, row_number() OVER (PARTITION BY a.server ORDER BY a.turn_at_server, a.has_failed, a.id)
+               + coalesce(h.connections, 0) AS of_server
+          FROM at_server AS a
+          LEFT JOIN (SELECT h.server, sum(h.connections) AS connections FROM held AS h GROUP BY h.server) AS h
+              USING (server)
+    ), within_project AS (
+        SELECT w.*, row_number() OVER (PARTITION BY w.project_id ORDER BY w.has_failed, w.id)
+               + coalesce(h.connections, 0) AS of_project
+          FROM within_server AS w
+          LEFT JOIN (SELECT h.project_id, sum(h.connections) AS connections FROM held AS h
+                      GROUP BY h.project_id) AS h USING (project_id)
+         WHERE w.of_server <= p_of_server
+    )
+    SELECT p.id, p.project_id, p.server, p.known_at, p.has_failed, p.of_project::bigint FROM within_project AS p
+     WHERE p.of_project <= p_of_project
+$$;
+COMMENT ON FUNCTION mailqueue.inboxes_in_turn(timestamptz, integer, integer) IS
+    'Inboxes without a connection that fit within the bounds of project and server, and which connection of its '
+    'project each would be.';
+
 CREATE OR REPLACE FUNCTION mailqueue.take_inboxes_to_hear(p_listener uuid, p_room integer, p_of_project integer,
     p_of_server integer, p_lease interval) RETURNS SETOF uuid
 LANGUAGE plpgsql SECURITY DEFINER
@@ -29,37 +62,17 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET jit = off
 AS $$
 DECLARE
-    v_now timestamptz := clock_timestamp();
+    v_now timestamptz;
 BEGIN
     -- One process at a time, so that the bounds hold.
     PERFORM mailqueue.lock_row('inbox_listeners');
+    v_now := clock_timestamp();
     RETURN QUERY
-    WITH held AS MATERIALIZED (
-        SELECT o.project_id, o.server, count(*) AS connections FROM mailqueue.inbox_listeners AS o
-         WHERE o.lease_until > v_now GROUP BY o.project_id, o.server
-    ), at_server AS (
-        SELECT f.id, f.project_id, f.server, f.known_at, row_number() OVER (PARTITION BY f.server, f.project_id
-               ORDER BY f.id) + coalesce(h.connections, 0) AS turn
-          FROM mailqueue.inboxes_without_listener(v_now, p_of_project) AS f
-          LEFT JOIN held AS h USING (server, project_id)
-    ), within_server AS (
-        SELECT a.id, a.project_id, a.server, a.known_at, row_number() OVER (PARTITION BY a.server
-               ORDER BY a.turn, a.id) + coalesce(h.connections, 0) AS of_server
-          FROM at_server AS a
-          LEFT JOIN (SELECT h.server, sum(h.connections) AS connections FROM held AS h GROUP BY h.server) AS h
-              USING (server)
-    ), free AS (
-        SELECT w.id, w.project_id, w.server, w.known_at, row_number() OVER (PARTITION BY w.project_id
-               ORDER BY w.id) + coalesce(h.connections, 0) AS of_project
-          FROM within_server AS w
-          LEFT JOIN (SELECT h.project_id, sum(h.connections) AS connections FROM held AS h
-                      GROUP BY h.project_id) AS h USING (project_id)
-         WHERE w.of_server <= p_of_server
-    ), taken AS (
+    WITH taken AS (
         INSERT INTO mailqueue.inbox_listeners AS l (mailbox_id, project_id, server, listener, lease_until, known_at)
         SELECT f.id, f.project_id, f.server, p_listener, v_now + p_lease, f.known_at
-          FROM free AS f WHERE f.of_project <= p_of_project
-         ORDER BY f.of_project, f.id LIMIT p_room
+          FROM mailqueue.inboxes_in_turn(v_now, p_of_project, p_of_server) AS f
+         ORDER BY f.turn, f.has_failed, f.id LIMIT p_room
         ON CONFLICT (mailbox_id) DO UPDATE
            SET server = excluded.server, listener = p_listener, state = 'connecting',
                lease_until = excluded.lease_until,
@@ -74,7 +87,8 @@ COMMENT ON FUNCTION mailqueue.take_inboxes_to_hear(uuid, integer, integer, integ
     'ids.';
 
 -- Where a process or a server has no room left, a project with more connections gives one up for each inbox of a
--- project with fewer, until they have as many. An inbox whose last connection failed takes no place of another's.
+-- project with fewer, until they have as many: at the server, or in all processes, as inboxes are taken in this order.
+-- An inbox whose last connection failed takes no place of another's.
 CREATE OR REPLACE FUNCTION mailqueue.yield_inboxes_heard(p_listener uuid, p_room integer, p_of_project integer,
     p_of_server integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
@@ -83,42 +97,42 @@ SET jit = off
 SET enable_nestloop = off SET enable_mergejoin = off     -- a row joins one other by its place and its turn
 AS $$
 DECLARE
-    v_now     timestamptz := clock_timestamp();
+    v_now     timestamptz;
     v_yielded integer;
 BEGIN
     PERFORM mailqueue.lock_row('inbox_listeners');
+    v_now := clock_timestamp();
     WITH leased AS MATERIALIZED (
-        SELECT l.mailbox_id, l.listener, l.project_id, l.server FROM mailqueue.inbox_listeners AS l
+        SELECT l.mailbox_id, l.listener, l.project_id, l.server, row_number() OVER (PARTITION BY l.project_id
+               ORDER BY l.listener = p_listener, l.mailbox_id) AS turn
+          FROM mailqueue.inbox_listeners AS l
          WHERE l.lease_until > v_now
     ), held AS (  -- in each server, and in this process, which is the place without a name
-        SELECT l.mailbox_id, l.listener, l.project_id, l.server AS place FROM leased AS l
+        SELECT l.mailbox_id, l.listener, l.project_id, l.server AS place, row_number() OVER (PARTITION BY l.server,
+               l.project_id ORDER BY l.mailbox_id) AS turn
+          FROM leased AS l
         UNION ALL
-        SELECT l.mailbox_id, l.listener, l.project_id, '' FROM leased AS l WHERE l.listener = p_listener
-    ), held_in_turn AS (
-        SELECT h.*, row_number() OVER (PARTITION BY h.place, h.project_id ORDER BY h.mailbox_id) AS turn FROM held AS h
+        SELECT l.mailbox_id, l.listener, l.project_id, '', l.turn FROM leased AS l WHERE l.listener = p_listener
     ), full_places AS MATERIALIZED (
         SELECT h.place FROM held AS h
          GROUP BY h.place HAVING count(*) >= CASE h.place WHEN '' THEN p_room ELSE p_of_server END
-    ), free AS MATERIALIZED (
-        SELECT f.id, f.project_id, f.server FROM mailqueue.inboxes_without_listener(v_now, p_of_project) AS f
-         WHERE NOT f.has_failed AND EXISTS (SELECT FROM full_places AS p)
     ), waiting AS (
-        SELECT f.id, f.project_id, f.server AS place FROM free AS f JOIN full_places AS p ON p.place = f.server
-        UNION ALL
-        SELECT f.id, f.project_id, p.place FROM free AS f JOIN full_places AS p ON p.place = ''
-         WHERE f.server NOT IN (SELECT o.place FROM full_places AS o)
-    ), waiting_in_turn AS (
-        SELECT w.*, row_number() OVER (PARTITION BY w.place, w.project_id ORDER BY w.id)
+        SELECT f.id, f.server AS place, row_number() OVER (PARTITION BY f.server, f.project_id ORDER BY f.id)
                + coalesce(c.connections, 0) AS turn
-          FROM waiting AS w
+          FROM mailqueue.inboxes_without_listener(v_now, p_of_project) AS f
+          JOIN full_places AS p ON p.place = f.server
           LEFT JOIN (SELECT h.place, h.project_id, count(*) AS connections FROM held AS h GROUP BY 1, 2) AS c
-              USING (place, project_id)
+              ON c.place = f.server AND c.project_id = f.project_id
+         WHERE NOT f.has_failed AND EXISTS (SELECT FROM full_places AS o WHERE o.place <> '')
+        UNION ALL
+        SELECT f.id, '', f.turn FROM mailqueue.inboxes_in_turn(v_now, p_of_project, p_of_server) AS f
+         WHERE NOT f.has_failed AND EXISTS (SELECT FROM full_places AS o WHERE o.place = '')
     ), yielded AS (
         SELECT h.mailbox_id
           FROM (SELECT o.*, row_number() OVER (PARTITION BY o.place ORDER BY o.turn DESC, o.mailbox_id) AS n
-                  FROM held_in_turn AS o) AS h
+                  FROM held AS o) AS h
           JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.place ORDER BY o.turn, o.id) AS n
-                  FROM waiting_in_turn AS o) AS w USING (place, n)
+                  FROM waiting AS o) AS w USING (place, n)
          WHERE h.listener = p_listener AND h.turn > w.turn
     )
     UPDATE mailqueue.inbox_listeners AS l

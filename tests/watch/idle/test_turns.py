@@ -167,3 +167,42 @@ async def test_a_server_that_goes_on_saying_so_makes_an_inbox_due_ever_less_ofte
     with pytest.raises(Over):
         await listener._wake(uuid4(), changed)
     assert pauses == [2, 4, 8, 16, 32, 32, 32, 2, 4, 8]
+
+
+async def test_what_a_full_process_gives_up_it_does_not_take_again(conn: Conn) -> None:
+    """Connections of all processes count, both where one is given up and where one is taken."""
+    first, second = uuid4(), uuid4()
+    await many(conn, "large", 30)
+    assert await turn(conn, first, room=10) == {"large": 10}
+    await many(conn, "small", 8)
+    assert await turn(conn, second, room=4) == {"large": 10, "small": 4}
+
+    assert await make.scalar(conn, YIELD, second, 4, 1000, 1000) == 0, "small has fewer in all"
+    assert await turn(conn, first, room=10) == {"large": 7, "small": 7}
+    assert await make.scalar(conn, YIELD, first, 10, 1000, 1000) == 0
+    assert await make.scalar(conn, YIELD, second, 4, 1000, 1000) == 0
+
+
+async def test_no_more_is_given_up_than_a_server_has_places_for(conn: Conn) -> None:
+    first, second = uuid4(), uuid4()
+    await many(conn, "one", 3, host="mail.example.net")
+    assert await turn(conn, first, room=3, of_server=4) == {"one": 3}
+    await many(conn, "two", 8)
+    assert await turn(conn, second, room=4, of_server=4) == {"one": 3, "two": 4}
+    await many(conn, "three", 2, host="mail.example.net")
+    assert await make.scalar(conn, YIELD, second, 4, 1000, 4) == 1, "the server takes one more"
+    assert await turn(conn, second, room=4, of_server=4) == {"one": 3, "two": 3, "three": 1}
+    assert await make.scalar(conn, YIELD, second, 4, 1000, 4) == 0
+
+
+async def test_of_inboxes_with_the_same_turn_one_that_failed_comes_last(conn: Conn) -> None:
+    first, second = uuid4(), uuid4()
+    await many(conn, "broken", 3)
+    assert await turn(conn, first, room=3) == {"broken": 3}
+    failed = (
+        "UPDATE mailqueue.inbox_listeners SET failures = 1, state = 'waiting',"
+        " lease_until = clock_timestamp(), next_at = clock_timestamp()"
+    )
+    await conn.execute(failed.encode())
+    await many(conn, "small", 3)
+    assert await turn(conn, second, room=1) == {"small": 1}
