@@ -15,6 +15,7 @@ from mailqueue.ports.mailbox import ConsentedInbox, InboxConsents
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import inboxes, secrets, states
+from mailqueue.watch.logins import sessions
 from mailqueue.watch.model import PendingConsent
 from mailqueue.watch.store import consents as store
 from mailqueue.webhooks.ids import new_id
@@ -66,14 +67,20 @@ async def begin(
     return InboxConsent(url, ends)
 
 
-async def take(conn: Conn, state: str, cookies: Mapping[str, str]) -> PendingConsent:
+async def take(
+    conn: Conn, state: str, cookies: Mapping[str, str], *, is_encrypted: bool
+) -> PendingConsent:
     """Use up a state that a browser brings back; return what it was begun for.
 
     Raises:
-        NotFound: it was not begun, or in another browser, was used before, or has ended.
+        NotFound: it was not begun, or in another browser, was used before, or has ended, as has
+            the session that it was begun in.
     """
-    for each in states.hashes_of(state, cookies):
-        if (found := await store.take(conn, each)) is not None:
+    for each, session in states.hashes_of(state, cookies, is_encrypted=is_encrypted):
+        found = await store.take(conn, each)
+        if found is not None and await sessions.is_of(
+            conn, found.project_id, found.user_id, session
+        ):
             return found
     raise NotFound("consent", "of this state", "it may have ended")
 

@@ -11,6 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.ports.channel import AppInstallation, InstalledApp
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import channels, secrets, states
+from mailqueue.watch.logins import sessions
 from mailqueue.watch.store import installing as store
 from mailqueue.watch.store.installing import BegunInstallation
 from mailqueue.webhooks.ids import new_id
@@ -49,13 +50,18 @@ async def begin(
     return SlackInstallLink(app.url_for(state, redirect_url(public_url)), until)
 
 
-async def take(conn: Conn, state: str, cookies: Mapping[str, str]) -> BegunInstallation | None:
+async def take(
+    conn: Conn, state: str, cookies: Mapping[str, str], *, is_encrypted: bool
+) -> BegunInstallation | None:
     """Return whose installation a state is of that a browser brings back, used once.
 
-    None if it is unknown, used or over, or was begun in another browser.
+    None if it is unknown, used or over, was begun in another browser, or its session has ended.
     """
-    for each in states.hashes_of(state, cookies):
-        if (found := await store.take(conn, each)) is not None:
+    for each, session in states.hashes_of(state, cookies, is_encrypted=is_encrypted):
+        found = await store.take(conn, each)
+        if found is not None and await sessions.is_of(
+            conn, found.project_id, found.user_id, session
+        ):
             return found
     return None
 

@@ -95,11 +95,35 @@ async def test_an_installation_in_slack_ends_in_the_browser_it_was_begun_in(
         assert await make.rows(conn, CHANNELS) == [("U01",)]
 
 
+async def test_an_installation_does_not_end_after_the_session_it_was_begun_in(
+    portal: Visiting, slack: FakeSlack
+) -> None:
+    """Who was logged in as her, and is shut out by a new password, does not get what she gets."""
+    slack.codes |= {"one": ("T01", "U01")}
+    async with portal.visitor() as thief:
+        await thief.log_in()
+        link = await link_of(thief, "/channels", "/channels/slack")
+        async with portal.connection() as conn:
+            await conn.execute("UPDATE mailqueue.inbox_sessions SET ended_at = now()")
+        given = {"state": dict(parse_qsl(urlsplit(link).query))["state"], "code": "one"}
+        assert (await thief.http.get(SLACK_BACK, params=given)).status_code == 404
+    async with portal.connection() as conn:
+        assert await make.rows(conn, CHANNELS) == []
+
+
 async def test_states_that_are_none_and_cookies_without_end_are_no_work() -> None:
     cookies = {f"inbox_session_p{number}": "token" for number in range(1000)}
-    assert len(states.hashes_of("state", cookies)) == 1 + states.MAX_SESSIONS
-    assert states.hashes_of("state", {"inbox_session_p": "x" * 101, "mailqueue": "y"}) == [
-        states.hash_of("state")
-    ]
+    found = states.hashes_of("state", cookies, is_encrypted=False)
+    assert len(found) == 1 + states.MAX_SESSIONS
+    others = {"inbox_session_p": "x" * 101, "mailqueue": "y"}
+    unbound = [(states.hash_of("state"), None)]
+    assert states.hashes_of("state", others, is_encrypted=False) == unbound
     for state in ("", "x" * 201, "state\0token"):
-        assert states.hashes_of(state, cookies) == []
+        assert states.hashes_of(state, cookies, is_encrypted=False) == []
+
+
+async def test_a_cookie_that_another_host_of_the_domain_may_have_set_is_no_session() -> None:
+    """Only those with the prefix are of the host alone (RFC 6265bis section 4.1.3.2)."""
+    given = {"inbox_session_p": "planted", "__Host-inbox_session_p": "own"}
+    own = (states.hash_of("state", Secret("own")), Secret("own"))
+    assert states.hashes_of("state", given, is_encrypted=True)[1:] == [own]

@@ -62,7 +62,9 @@ class ConsentPages:
         if consents is None or origin is None:
             raise NotFound("page", CALLBACK_PATH)
         async with self._runtime.borrow() as conn:
-            pending = await gmail.take(conn, state, request.cookies)
+            pending = await gmail.take(
+                conn, state, request.cookies, is_encrypted=request.url.scheme == "https"
+            )
         code = request.query_params.get("code", "")
         if "error" in request.query_params or not 0 < len(code) <= MAX_CODE_CHARACTERS:
             raise Unauthorized("the owner of the inbox did not consent")

@@ -41,7 +41,9 @@ class _Installed:
         if app is None or public_url is None or not 0 < len(state) <= MAX_CHARACTERS:
             return _over()
         async with runtime.borrow() as conn:
-            begun = await installing.take(conn, state, request.cookies)
+            begun = await installing.take(
+                conn, state, request.cookies, is_encrypted=request.url.scheme == "https"
+            )
         if begun is None:
             return _over()
         if not 0 < len(code) <= MAX_CHARACTERS:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import BegunSession
 from mailqueue.core.secret import Secret
 from mailqueue.watch.logins.sessions import LASTS
-from mailqueue.watch.states import SESSION_COOKIE
+from mailqueue.watch.states import HOST_PREFIX, SESSION_COOKIE
 
 BROWSER_SECONDS = 180 * 24 * 3600
 """How long a browser keeps the token by which its logins are counted apart from others."""
@@ -62,9 +62,8 @@ def is_encrypted(request: Request) -> bool:
 
 
 def _name(request: Request, kind: str, project: str) -> str:
-    # With this prefix a browser refuses the cookie from other hosts and without encryption. It
-    # needs the path /, so that the name says of which project the cookie is.
-    prefix = "__Host-" if is_encrypted(request) else ""
+    # The prefix needs the path /, so that the name says of which project the cookie is.
+    prefix = HOST_PREFIX if is_encrypted(request) else ""
     return f"{prefix}{_NAMES[kind]}{project}"
 
 

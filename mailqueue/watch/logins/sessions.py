@@ -175,6 +175,14 @@ async def find(conn: Conn, project_id: UUID, token: Secret) -> PersonSession | N
     return await store.find_session(conn, project_id, hash_of(token), idle=IDLE)
 
 
+async def is_of(conn: Conn, project_id: UUID, user_id: UUID, token: Secret | None) -> bool:
+    """Return whether a session is valid and a person's; what needs none (None) always is."""
+    if token is None:
+        return True
+    session = await find(conn, project_id, token)
+    return session is not None and session.user_id == user_id
+
+
 async def list_of(conn: Conn, project_id: UUID, user_id: UUID) -> list[ListedPersonSession]:
     """Return the sessions of a person that may still be used, the latest used first."""
     return await store.list_sessions(conn, project_id, user_id, idle=IDLE)
