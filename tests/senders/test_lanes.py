@@ -129,5 +129,13 @@ async def test_an_account_of_any_name_that_may_be_is_deleted(conn: Conn) -> None
 
 
 async def test_an_account_has_no_name_of_a_lane_of_a_rule(conn: Conn) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="name: must not be"):
-        await make.sender_account(conn, name="rule 1")
+    account = await make.sender_account(conn, name="relay")
+    refused = pytest.raises(psycopg.errors.InvalidParameterValue, match="name: must not be")
+    with refused:
+        async with conn.transaction():
+            await make.sender_account(conn, name="rule 1")
+    renamed = "UPDATE mailqueue.sender_accounts SET name = %s WHERE id = %s"
+    with refused:
+        async with conn.transaction():
+            await conn.execute(renamed, ("rule 5", account))
+    await conn.execute(renamed, ("rule 5 of mail", account))

@@ -181,6 +181,18 @@ COMMENT ON FUNCTION mailqueue.sender_accounts_revision() IS
 CREATE OR REPLACE TRIGGER sender_accounts_revision BEFORE UPDATE ON mailqueue.sender_accounts
     FOR EACH ROW EXECUTE FUNCTION mailqueue.sender_accounts_revision();
 
+CREATE OR REPLACE FUNCTION mailqueue.check_sender_name(p_name text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF p_name ~ '^rule [0-9]+$' THEN
+        PERFORM mailqueue.refuse('name', 'must not be that of the lanes of a routing rule, such as rule 1');
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_sender_name(text) IS
+    'Raise 22023 if a sender account would have the name of lanes of routing rules.';
+
 -- A send delay is a rate too: one mail a delay, shared by all workers.
 CREATE OR REPLACE FUNCTION mailqueue.keep_sender_limit(a mailqueue.sender_accounts) RETURNS void
 LANGUAGE plpgsql
@@ -214,6 +226,9 @@ AS $$
 BEGIN
     IF NEW.revision = OLD.revision THEN                      -- its last use was noted: no lanes are locked
         RETURN NULL;
+    END IF;
+    IF NEW.name <> OLD.name THEN
+        PERFORM mailqueue.check_sender_name(NEW.name);
     END IF;
     IF NEW.status_until IS DISTINCT FROM OLD.status_until THEN
         PERFORM mailqueue.check_instant('until', NEW.status_until, true);

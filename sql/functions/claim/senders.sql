@@ -98,9 +98,7 @@ DECLARE
     p record;
 BEGIN
     PERFORM mailqueue.check_instant('until', a.status_until, true) FROM added AS a WHERE a.status_until IS NOT NULL;
-    IF EXISTS (SELECT FROM added AS a WHERE a.name ~ '^rule [0-9]+$') THEN
-        PERFORM mailqueue.refuse('name', 'must not be that of the lanes of a routing rule, such as rule 1');
-    END IF;
+    PERFORM mailqueue.check_sender_name(a.name) FROM added AS a;
     FOR p IN SELECT a.project_id, array_agg(a.id ORDER BY a.id) AS accounts, array_agg(a.name) AS names,
                     bool_or(a.provider = 'trap') AS has_trap
                FROM added AS a GROUP BY a.project_id ORDER BY a.project_id
