@@ -206,7 +206,9 @@ BEGIN
                                UNION SELECT n.external_message_id WHERE n.external_message_id IS NOT NULL) AS r)
       FROM mailqueue.notification_channels AS c
      WHERE n.id = ANY (p_ids) AND n.project_id = p_project AND n.status IN ('failed', 'held')
-       AND c.id = n.notification_channel_id AND c.status IN ('active', 'error');
+       AND c.id = n.notification_channel_id AND c.status IN ('active', 'error')
+       -- The senders of all its mail were muted.
+       AND (n.kind <> 'summary' OR EXISTS (SELECT FROM mailqueue.notifications AS m WHERE m.summary_id = n.id));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count > 0 THEN
         PERFORM mailqueue.record_operation(p_project, 'notification.retried', 'notifications',

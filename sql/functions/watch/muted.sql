@@ -12,6 +12,31 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$ SELECT count(*) >= 1000 FROM mailqueue.muted_senders AS s WHERE s.user_id = p_user $$;
 COMMENT ON FUNCTION mailqueue.has_muted_enough(uuid) IS 'Whether a person has as many muted senders as one may have.';
 
+-- A summary without mail is none. A summary that is claimed is skipped: it may be posted at this moment.
+CREATE OR REPLACE FUNCTION mailqueue.mute_in_summaries(p_user uuid, p_sender text, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_summaries uuid[];
+BEGIN
+    v_summaries := ARRAY(SELECT o.id FROM mailqueue.notifications AS o
+                          WHERE o.notification_channel_id IN (SELECT c.id FROM mailqueue.notification_channels AS c
+                                                               WHERE c.user_id = p_user)
+                            AND o.status = 'pending' AND o.kind = 'summary' AND o.posting_claim IS NULL
+                          ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED);
+    UPDATE mailqueue.notifications AS n
+       SET status = 'failed', summary_id = NULL, finished_at = p_now, updated_at = p_now,
+           last_error = 'its sender was muted'
+     WHERE n.summary_id = ANY (v_summaries) AND mailqueue.muted_form(n.sender_address) = mailqueue.muted_form(p_sender);
+    UPDATE mailqueue.notifications AS n
+       SET status = 'failed', finished_at = p_now, updated_at = p_now, last_error = 'the senders of its mail were muted'
+     WHERE n.id = ANY (v_summaries)
+       AND NOT EXISTS (SELECT FROM mailqueue.notifications AS m WHERE m.summary_id = n.id);
+END $$;
+COMMENT ON FUNCTION mailqueue.mute_in_summaries(uuid, text, timestamptz) IS
+    'Take mail of a sender out of the summaries of a person that wait.';
+
 -- What waits for the person from this sender is not delivered.
 CREATE OR REPLACE FUNCTION mailqueue.mute(p_project uuid, p_user uuid, p_sender text, p_by text) RETURNS uuid
 LANGUAGE plpgsql
@@ -38,6 +63,7 @@ BEGIN
                                 AND o.status = 'pending' AND o.kind = 'mail' AND o.posting_claim IS NULL
                                 AND mailqueue.muted_form(o.sender_address) = mailqueue.muted_form(p_sender)
                               ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED));
+    PERFORM mailqueue.mute_in_summaries(p_user, p_sender, v_now);
     PERFORM mailqueue.record_operation(p_project, 'sender.muted', v_id::text, jsonb_build_object('user_id', p_user),
                                        p_by);
     RETURN v_id;

@@ -11,6 +11,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.watch import notifications
 from tests import make
 from tests.adapters.sending.fake import fake, says
 from tests.api.support.calling import Calling, calling
@@ -31,6 +32,14 @@ from tests.webhooks.delivering import LOOPBACK
 
 pytestmark = pytest.mark.anyio
 
+TWELVE = """
+    SELECT mailqueue.record_scan(%s, 1, '{}', (SELECT jsonb_agg(jsonb_build_object(
+        'key', gen_random_uuid(), 'subject', n, 'sender_name', '', 'preview', '',
+        'received_at', now(), 'sender_address',
+        CASE WHEN n <= %s THEN 'bob@example.com' ELSE 'ann@example.com' END))
+        FROM generate_series(1, 12) AS n))
+"""
+
 
 async def test_a_press_mutes_the_sender_for_its_person_alone(api: Calling, conn: Conn) -> None:
     ann, other = await told(conn), await told(conn, place="U02")
@@ -49,6 +58,35 @@ async def test_a_press_mutes_the_sender_for_its_person_alone(api: Calling, conn:
     ]
     why = "SELECT mailqueue.notification_wait(id) FROM mailqueue.notifications WHERE status = %s"
     assert await make.rows(conn, why, "pending") == [(None,)]
+
+
+async def test_a_summary_that_waits_names_no_sender_that_was_muted_meanwhile(
+    api: Calling, conn: Conn
+) -> None:
+    mixed, alone = await told(conn), await told(conn)
+    for one, bobs in ((mixed, 11), (alone, 12)):
+        mailbox = "UPDATE mailqueue.mailboxes SET status = 'assigned', claim_no = 1 WHERE id = %s"
+        await conn.execute(mailbox, (one.inbox_id,))
+        assert await make.scalar(conn, TWELVE, one.inbox_id, bobs) == 12
+        assert (await pressed(api, payload(one.notification_id))).status_code == 200
+
+    waiting = (
+        "SELECT s.user_id, m.sender_address FROM mailqueue.notifications AS s"
+        " JOIN mailqueue.notifications AS m ON m.summary_id = s.id WHERE s.status = 'pending'"
+    )
+    assert await make.rows(conn, waiting) == [(mixed.owner, "ann@example.com")]
+    ended = (
+        "SELECT kind, last_error, count(*) FROM mailqueue.notifications WHERE status = 'failed'"
+        " AND user_id = %s GROUP BY 1, 2 ORDER BY 1"
+    )
+    muted_mail = ("mail", "its sender was muted")
+    assert await make.rows(conn, ended, mixed.owner) == [(*muted_mail, 11)]
+    none_left = ("summary", "the senders of its mail were muted", 1)
+    assert await make.rows(conn, ended, alone.owner) == [(*muted_mail, 12), none_left]
+    project_id = await make.project_named(conn)
+    query = "SELECT id FROM mailqueue.notifications WHERE status = 'failed' AND kind = 'summary'"
+    empty = await make.scalar(conn, query)
+    assert not (await notifications.retry(conn, project_id, [empty], by="tests")).notifications
 
 
 async def test_a_muted_sender_is_not_reported_whatever_the_rules_are(
