@@ -99,6 +99,24 @@ async def test_an_inbox_is_paused_resumed_and_scanned_and_a_channel_ends(
     assert "No channel is connected" in await text_of(visitor, person)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("notification_channels SET status = 'active'", "New mail in 1 inbox is reported"),
+        ("notification_channels SET status = 'error'", "channel is in error: what is reported"),
+        ("notification_channels SET status = 'opted_out'", "opted out of messages, so nothing"),
+        ("mailboxes SET status = 'held'", "No inbox is scanned now, so nothing is reported"),
+    ],
+)
+async def test_the_page_of_a_person_says_whether_mail_is_reported(
+    console: Visiting, visitor: Visitor, change: str, said: str
+) -> None:
+    async with console.connection() as conn:
+        owner, _, _ = await watching.person(conn, 1, 993)
+        await conn.execute(f"UPDATE mailqueue.{change}".encode())
+    assert said in await text_of(visitor, f"{PEOPLE}/{owner}")
+
+
 async def test_a_page_says_why_a_notification_failed_and_delivers_it_again(
     console: Visiting, visitor: Visitor
 ) -> None:
