@@ -31,6 +31,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("{{#and a b}}both{{else}}not both{{/and}} {{#or a b}}one{{/or}}", {"a": 1}, "not both one"),
     ('{{insert name "default=Customer"}}', {}, "Customer"),
     ("a{{! hidden }}b{{!-- {{hidden}} --}}c", {}, "abc"),
+    ("{{#each user}}{{this}};{{/each}}", {"user": {"values": "V", "b": 2}}, "V;2;"),
+    ("{{#each a}}{{.}}{{else}}none{{/each}}", {"a": "text"}, "none"),
+    ("{{#each a}}{{.}}{{else}}none{{/each}}", {"a": 5}, "none"),
+    ("{{#each a}}{{.}}{{else}}none{{/each}}", {"a": False}, "none"),
+    ("{{#if a.b.length}}{{a.b.length}}{{else}}none{{/if}}", {"a": {"b": [1, 2]}}, "2"),
+    ("{{#if a.length}}some{{else}}none{{/if}}{{a.length}}", {"a": []}, "none0"),
+    ("{{a.length}}|{{b.length}}|{{c.length}}", {"a": {"length": 4}, "b": "text", "d": 1}, "4|4|"),
+    ("{{#each a}}{{length}}{{../b.length}};{{/each}}", {"a": [[1], {}], "b": [1]}, "11;1;"),
+    ("{{#equals a null}}eq{{else}}ne{{/equals}}", {"a": None}, "eq"),
+    ("{{#equals a ''}}eq{{else}}ne{{/equals}}", {"a": None}, "ne"),
+    ("{{#each a}}{{unsubscribe}}{{/each}}", {"a": [{"unsubscribe": "x"}]}, "x"),
     ("{#id} {{a}}", {"a": 1}, "{#id} 1"),
     ("{{^a}}none{{/a}}", {}, "none"),
     ("{% if a %}{{ a | upper }}{% endif %}", {"a": "x"}, "X"),
@@ -56,6 +67,10 @@ REFUSED = [
     ('{{a.["b"]}}', "is not translated"),
     ("{{a.[b]}}", "is not a name"),
     ('{{"}}', r"filter|is not a name"),
+    (r"\{{name}}", "{% raw %}{{name}}{% endraw %}"),
+    ('<a href="{{{unsubscribe}}}">', "{{ unsubscribe_url }}"),
+    ("{{{@root.unsubscribe_preferences}}}", "{{ preferences_url }}"),
+    ('\n<a href="<%asm_group_unsubscribe_raw_url%>">', "line 2: .*{{ unsubscribe_url }}"),
     ("{{#if a}}" * 51, "deep"),
     ("{{a" + ".a" * 10 + "}}", "parts"),
     ("{{a}}" * 10_001, "at most 10000 tags"),
@@ -87,6 +102,20 @@ def test_a_translation_can_be_translated_again() -> None:
     for text, _, _ in CASES:
         once = jinja_of(text, field="html")
         assert jinja_of(once, field="html") == once
+
+
+def test_a_translation_is_not_much_longer_than_a_template_may_be() -> None:
+    path = ".".join(["a" * 95] * 10)
+    inside = f"{{{{#with {path}}}}}" * 8 + "{{x}}" * 2_000
+    for text in (inside, "{#" * 60_000 + "{{x}}", f"{{{{#with {path}}}}}" * 50):
+        with pytest.raises(InvalidField, match=r"characters in Jinja|too deep"):
+            jinja_of(text, field="html")
+
+
+def test_sendgrids_own_names_are_variables_of_others() -> None:
+    text = r"\{{unsubscribe}}<%asm_x%>"
+    translated = jinja_of(text, field="html", has_sections=True)
+    assert printed(translated, {"unsubscribe": 1}) == r"\1<%asm_x%>"
 
 
 def test_a_section_is_mustachios_only_where_it_is_asked_for() -> None:

@@ -4,6 +4,8 @@ import re
 from typing import NamedTuple
 
 MAX_NAMES = 10
+MAX_PATH_CHARACTERS = 10_000
+"""Longest expression of a name; those of nested blocks contain those around them."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATH = re.compile(r"(?:\.\./)*[A-Za-z0-9_$-]+(?:[./][A-Za-z0-9_$-]+)*")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
@@ -90,7 +92,7 @@ def _chained(names: list[str], scope: NameScope) -> str:
     if len(names) > MAX_NAMES:
         raise UntranslatedTemplate(f"a name has at most {MAX_NAMES} parts")
     found = scope.base
-    for name in names:
+    for number, name in enumerate(names, 1):
         if found is None:
             if not _NAME.fullmatch(name) or name in _TAKEN:
                 raise UntranslatedTemplate(
@@ -99,6 +101,15 @@ def _chained(names: list[str], scope: NameScope) -> str:
             found = name
             continue
         key = name if name.isdigit() else f'"{name}"'
-        found = f"({found} | default({{}}))[{key}]"
+        entry = f"({found} | default({{}}))[{key}]"
+        is_length = name == "length" and number == len(names)
+        found = f"({entry} | default({_length(found)}))" if is_length else entry
+        if len(found) > MAX_PATH_CHARACTERS:
+            raise UntranslatedTemplate("blocks and names are nested too deep")
     assert found is not None, "a name has a part"
     return found
+
+
+def _length(value: str) -> str:
+    """Return the length of a list or text, which Handlebars has as an entry `length`."""
+    return f"{value} | length if {value} is sequence and {value} is not mapping else none"

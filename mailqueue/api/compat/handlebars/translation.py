@@ -18,6 +18,7 @@ from mailqueue.api.compat.handlebars.paths import (
     value_of,
 )
 from mailqueue.core.errors import InvalidField
+from mailqueue.rendering.compiled import LONGEST_SOURCE
 
 MAX_TAGS = 10_000
 MAX_DEPTH = 50
@@ -29,6 +30,9 @@ _LITERAL = re.compile(r"\{#")
 _QUOTED = "{% raw %}{#{% endraw %}"
 _COMPARISONS = {"equals": "==", "equal": "==", "notEquals": "!="}
 _JOINED = {"and": "and", "or": "or"}
+_LINKS = {"unsubscribe": "unsubscribe_url", "unsubscribe_preferences": "preferences_url"}
+"""Our names of what SendGrid itself puts into mail."""
+_GROUP_LINK = "<%asm_"
 
 
 @dataclass(slots=True)
@@ -56,10 +60,14 @@ def jinja_of(text: str, *, field: str, has_sections: bool = False) -> str:
     Raises:
         InvalidField: it cannot be translated exactly; the message has the line, and what to write.
     """
+    if not has_sections and _GROUP_LINK in text:
+        line = text.count("\n", 0, text.index(_GROUP_LINK)) + 1
+        why = f"{_GROUP_LINK}…%> is not translated: write {{{{ unsubscribe_url }}}}"
+        raise InvalidField(field, f"line {line}: {why}")
     if "{%" in text or _FILTERED.search(text):
         return text
     items = frozenset(int(number) for number in _ITEM.findall(text))
-    state, found, end = _Translation(items, has_sections), [], 0
+    state, found, end, room = _Translation(items, has_sections), [], 0, LONGEST_SOURCE
     for count in range(MAX_TAGS + 1):
         start = text.find("{{", end)
         if start < 0:
@@ -68,8 +76,15 @@ def jinja_of(text: str, *, field: str, has_sections: bool = False) -> str:
         try:
             if count == MAX_TAGS:
                 raise UntranslatedTemplate(f"a template has at most {MAX_TAGS} tags")
+            if text[start - 1 : start] == "\\" and not has_sections:
+                raise UntranslatedTemplate(
+                    r"\{{ is not translated: write {% raw %}{{name}}{% endraw %}"
+                )
             tag, end = _tag_at(text, start)
             found.append(_translated(state, tag))
+            room -= len(found[-2]) + len(found[-1])
+            if room < 0:
+                raise UntranslatedTemplate(f"it has over {LONGEST_SOURCE} characters in Jinja")
         except UntranslatedTemplate as exc:
             line = text.count("\n", 0, start) + 1
             raise InvalidField(field, f"line {line}: {exc}") from None
@@ -133,6 +148,7 @@ def _unescaped(state: _Translation, rest: str) -> str:
 def _printed(state: _Translation, inside: str, opening: str) -> str:
     words = _WORDS.findall(inside)
     if len(words) == 1:
+        _refuse_link(state, words[0])
         return value_of(words[0], state.scopes)
     if words and words[0] == "insert" and len(words) in (2, 3):
         return _inserted(state, words)
@@ -142,6 +158,17 @@ def _printed(state: _Translation, inside: str, opening: str) -> str:
         shown = "{{ name | filter }}"
     raise UntranslatedTemplate(
         f"{opening}{inside[:60]} … is not translated: write {shown}, a filter of Jinja"
+    )
+
+
+def _refuse_link(state: _Translation, name: str) -> None:
+    """Refuse the names of SendGrid's own links, which no mail gives a value."""
+    ours = _LINKS.get(name.removeprefix("@root."))
+    if ours is None or state.has_sections or (len(state.scopes) > 1 and name in _LINKS):
+        return
+    raise UntranslatedTemplate(
+        f"{name!r} is not translated: write {{{{ {ours} }}}}, "
+        f'or {{{{ {name} | default("") }}}} for a variable of the mail'
     )
 
 
@@ -160,7 +187,8 @@ def _condition(state: _Translation, word: str, arguments: list[str]) -> str | No
         found = value_of(arguments[0], state.scopes, otherwise="false")
         return f"not ({found})" if word == "unless" else found
     if word in (*_COMPARISONS, *_JOINED) and len(arguments) == 2:
-        left, right = (f"({value_of(one, state.scopes)})" for one in arguments)
+        otherwise = "none" if word in _COMPARISONS else '""'
+        left, right = (f"({value_of(one, state.scopes, otherwise=otherwise)})" for one in arguments)
         return f"{left} {_COMPARISONS.get(word) or _JOINED[word]} {right}"
     return None
 
@@ -186,13 +214,16 @@ def _opened(state: _Translation, rest: str) -> str:
 
 def _each(state: _Translation, name: str) -> str:
     items = path_of(name, state.scopes)
+    is_list = f"{items} is sequence and {items} is not string and {items} is not mapping"
+    of_object = f"{items} | items | map(attribute=1) | list"
+    looped = f"({items} if {is_list} else {of_object} if {items} is mapping else [])"
     state.loops += 1
     while state.loops in state.items:
         state.loops += 1
     item = f"item{state.loops}"
     state.scopes.append(NameScope(item, loop=True))
     state.blocks.append(_Block("each", "{% endfor %}", has_scope=True))
-    return f"{{% for {item} in {items} | default([]) %}}"
+    return f"{{% for {item} in {looped} %}}"
 
 
 def _with(state: _Translation, name: str, word: str = "with") -> str:
