@@ -113,6 +113,35 @@ def test_the_urls_of_an_event_are_replaced(site: Served, client: Client) -> None
     assert stored(site) == [(URL, ["email.opened"]), (OTHER, ["email.clicked"])]
 
 
+def test_a_url_that_takes_the_place_of_all_others_is_signed_by_their_key(
+    site: Served, client: Client
+) -> None:
+    key = added(client, "clicked", URL).json()["http_signing_key"]
+    data = [("url", OTHER)]
+    moved = client.domains_webhooks.put(domain=DOMAIN, webhook_name="clicked", data=data)
+
+    assert moved.json()["message"] == "Webhook has been updated"
+    assert "http_signing_key" not in moved.json()
+    assert stored(site) == [(OTHER, ["email.clicked"])]
+    assert site.run(keys_of(site)) == [key]
+
+
+def test_two_webhooks_of_one_url_keep_their_events(site: Served, client: Client) -> None:
+    for kind in ("email.opened", "email.clicked"):
+        new = {"url": URL, "event_types": [kind], "format": "mailgun"}
+        answer = requests.post(
+            f"{site.url}/v1/webhooks", json=new, headers={"X-API-Key": site.keys.live}, timeout=60
+        )
+        assert answer.status_code == 201, answer.text
+    added(client, "delivered", URL)
+    assert stored(site) == [
+        (URL, ["email.delivered", "email.opened"]),
+        (URL, ["email.clicked"]),
+    ]
+    client.domains_webhooks.delete(domain=DOMAIN, webhook_name="clicked")
+    assert stored(site) == [(URL, ["email.delivered", "email.opened"])]
+
+
 def test_an_event_without_urls_is_gone_and_so_is_a_url_without_events(
     site: Served, client: Client
 ) -> None:

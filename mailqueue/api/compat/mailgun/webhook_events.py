@@ -51,18 +51,28 @@ def urls_by_event(webhooks: Sequence[WebhookRow]) -> dict[str, list[str]]:
     return found
 
 
+def types_by_url(webhooks: Sequence[WebhookRow]) -> dict[str, set[str]]:
+    """Return the event types of each URL, of all its webhooks together."""
+    found: dict[str, set[str]] = {}
+    for one in webhooks:
+        found.setdefault(one.url, set()).update(one.event_types)
+    return found
+
+
 def changes_of(
     known: Sequence[WebhookRow], wanted: TypesByUrl
 ) -> tuple[list[tuple[str, list[str]]], list[tuple[WebhookRow, list[str]]], list[WebhookRow]]:
     """Return what to add, to change and to remove, so that each URL has the wanted types.
 
-    Of several webhooks of one URL, each keeps to what is wanted of it.
+    Of several webhooks of one URL, each keeps what it has of the wanted types; the first gets those
+    that none of them has.
     """
-    urls = {one.url for one in known}
-    added = [(url, sorted(types)) for url, types in wanted.items() if types and url not in urls]
+    had = types_by_url(known)
+    added = [(url, sorted(types)) for url, types in wanted.items() if types and url not in had]
     changed, removed = [], []
+    missing = {url: types - had.get(url, set()) for url, types in wanted.items()}
     for one in known:
-        types = wanted.get(one.url, set())
+        types = wanted.get(one.url, set()) & {*one.event_types} | missing.pop(one.url, set())
         if not types:
             removed.append(one)
         elif types != {*one.event_types}:

@@ -20,6 +20,7 @@ from mailqueue.api.compat.mailgun.webhook_events import (
     TypesByUrl,
     changes_of,
     event_named,
+    types_by_url,
     urls_by_event,
 )
 from mailqueue.api.compat.model import webhook_endpoint
@@ -63,7 +64,7 @@ async def create(call: RequestContext) -> Response:
         known = await _all(call, conn)
         if event in urls_by_event(known):
             raise InvalidField("id", f"webhook {event} already exists")
-        wanted = {one.url: {*one.event_types} for one in known}
+        wanted = types_by_url(known)
         for url in urls:
             wanted.setdefault(url, set()).update(EVENTS[event])
         shown = await _applied(call, conn, known, wanted)
@@ -104,7 +105,7 @@ async def put_url(call: RequestContext) -> Response:
         known = await _all(call, conn)
         if call.request.method == "PUT" and url not in {one.url for one in known}:
             raise NoWebhook
-        wanted = {one.url: {*one.event_types} for one in known} | {url: types}
+        wanted = types_by_url(known) | {url: types}
         shown = await _applied(call, conn, known, wanted)
         found = urls_by_event(await _all(call, conn))
     return json_answer(
@@ -120,9 +121,10 @@ async def remove_url(call: RequestContext) -> Response:
         raise MissingParameter("url")
     async with _locked(call) as conn:
         known = await _all(call, conn)
-        wanted = {one.url: {*one.event_types} for one in known if one.url not in urls}
-        if len(known) == sum(one.url in wanted for one in known):
+        had = types_by_url(known)
+        if urls.isdisjoint(had):
             raise NoWebhook
+        wanted = {url: types for url, types in had.items() if url not in urls}
         await _applied(call, conn, known, wanted)
         found = urls_by_event(await _all(call, conn))
     return json_answer({"webhooks": {event: {"urls": urls} for event, urls in found.items()}})
@@ -133,7 +135,7 @@ async def _replaced(call: RequestContext, event: str, urls: Sequence[str]) -> di
         known = await _all(call, conn)
         if event not in urls_by_event(known):
             raise NoWebhook
-        wanted = {one.url: {*one.event_types} - EVENTS[event] for one in known}
+        wanted = {url: types - EVENTS[event] for url, types in types_by_url(known).items()}
         for url in urls:
             wanted.setdefault(url, set()).update(EVENTS[event])
         return await _applied(call, conn, known, wanted)
@@ -149,12 +151,12 @@ async def _applied(
     """
     project_id, by, allowed = call.caller.project_id, call.by, call.settings.allowed_hosts
     added, changed, removed = changes_of(known, wanted)
+    secret = await _signing_key(call, conn, known) if added else None  # before they are removed
+    is_new = secret is None
     for one in removed:
         await endpoints.remove(conn, project_id, one.id, by=by)
     for one, types in changed:
         await endpoints.change(conn, project_id, one.id, event_types=types, allowed=allowed, by=by)
-    secret = await _signing_key(call, conn, known) if added else None
-    is_new = secret is None
     for url, types in added:
         made = await endpoints.add(
             conn,
