@@ -185,6 +185,21 @@ async def inlined(
     return sent
 
 
+async def inlined_draft(
+    compile_process: CompileProcess, template: TemplateRow, drafted: DraftedVersion
+) -> Mapping[str, str]:
+    """Return what `inlined` does, of a version that is not stored yet.
+
+    Raises:
+        InvalidField: its CSS cannot be inlined.
+    """
+    if not drafted["is_css_inlined"]:
+        return {}
+    call = partial(compile_process.call, project_id=template.project_id)
+    html = {text["language"]: text["html_body"] for text in drafted["texts"]}
+    return {each: await _inlined(call, text) for each, text in html.items() if text is not None}
+
+
 async def publish_inlined(
     conn: Conn, template: TemplateRow, version: VersionRow, sent: Mapping[str, str], *, by: str
 ) -> VersionRow:

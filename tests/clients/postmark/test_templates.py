@@ -39,15 +39,20 @@ def sent(postmark: PostmarkClient, model: Any, **named: Any) -> Any:
     )
 
 
-def shown_in(site: Served, slug: str, variables: Any) -> Any:
+def shown_in(site: Served, slug: str, variables: Any, **more: Any) -> Any:
     """Return what a preview of a template shows, which is rendered as mail is."""
+    return asked(site, f"{slug}/preview", {"variables": variables, **more})
+
+
+def asked(site: Served, path: str, body: Any) -> Any:
+    """Ask our own API for a change of templates."""
     answer = requests.post(
-        f"{site.url}/v1/projects/default/templates/{slug}/preview",
-        json={"variables": variables},
+        f"{site.url}/v1/projects/default/templates/{path}",
+        json=body,
         headers={"X-API-Key": site.keys.live},
         timeout=60,
     )
-    assert answer.status_code == 200, answer.text
+    assert answer.ok, answer.text
     return answer.json()
 
 
@@ -116,6 +121,39 @@ def test_a_template_is_changed_in_what_is_given_and_can_be_sent_back(
 
 def postmark_subject() -> str:
     return 'Order {{ (order | default({}))["id"] | default("") }}'
+
+
+def test_an_invalid_name_leaves_the_texts_as_they_were(postmark: PostmarkClient) -> None:
+    added(postmark, Alias="receipt")
+    for name in ("n" * 201, ""):
+        with pytest.raises(ClientError, match="'Name'"):
+            postmark.templates.edit("receipt", Name=name, Subject="Changed")
+    assert postmark.templates.get("receipt").Subject == postmark_subject()
+
+
+def test_other_languages_schema_and_css_are_as_in_the_version_before(
+    site: Served, postmark: PostmarkClient
+) -> None:
+    slug = "receipt"
+    site.add_template(slug, subject="Old", html="<p>Old</p>")
+    style = "<style>p{color:red}</style>"
+    new = {
+        "subject": "Hello",
+        "html_body": f"{style}<p>Hello</p>",
+        "translations": {"de": {"subject": "Hallo", "html_body": f"{style}<p>Hallo</p>"}},
+        "variables_schema": {"type": "object", "required": ["id"]},
+        "inline_css": True,
+    }
+    asked(site, f"{slug}/versions", new)
+    asked(site, f"{slug}/versions/2/publish", {})
+    postmark.templates.edit(slug, Subject="Bill {{id}}")
+    german = shown_in(site, slug, {"id": 1}, language="de")
+
+    assert (german["version"], german["subject"]) == (3, "Hallo")
+    assert '<p style="color: red' in german["html_body"]
+    assert shown_in(site, slug, {"id": 1})["subject"] == "Bill 1"
+    with pytest.raises(ClientError, match="id"):
+        sent(postmark, {}, TemplateAlias=slug)
 
 
 def test_a_template_is_removed(postmark: PostmarkClient) -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+import requests
 from python_http_client.exceptions import BadRequestsError, NotFoundError
 from sendgrid import SendGridAPIClient
 from sendgrid.helpers.mail import Mail
@@ -66,7 +67,8 @@ def test_a_template_without_a_version_is_listed_and_shown(templates: Any) -> Non
 
 
 def test_pages_have_each_template_once(templates: Any) -> None:
-    ids = {added(templates, f"Template {number}")["id"] for number in range(3)}
+    # Collations of languages pass over a hyphen, so that ab stands before a-c.
+    ids = {added(templates, name)["id"] for name in ("ab", "a c", "ad")}
     query: dict[str, Any] = {"generations": "dynamic", "page_size": 2}
     first = read(templates.get(query_params=query))
     token = first["_metadata"]["next_page_token"]
@@ -104,6 +106,33 @@ def test_changed_texts_are_the_next_version_and_the_rest_stays(templates: Any) -
     assert changed["plain_content"] == 'Hello {{ name | default("") }}'
     assert read(path.get())["active"] == 0
     assert read(path.patch(request_body={"active": 1}))["id"] == first["id"]
+
+
+def test_a_version_has_the_other_languages_of_the_one_it_changes(
+    site: Served, templates: Any
+) -> None:
+    made = added(templates)
+    new = {"subject": "Hello", "html_body": "Hello", "translations": {"de": {
+        "subject": "Hallo", "html_body": "Hallo"}}}  # fmt: skip
+    one = requests.post(
+        f"{site.url}/v1/projects/default/templates/{made['id']}/versions",
+        json=new,
+        headers={"X-API-Key": site.keys.live},
+        timeout=60,
+    ).json()
+    changed = templates._(made["id"]).versions._(one["id"]).patch(request_body={"subject": "Hi"})
+    later = version_of(templates, made)
+
+    assert languages_of(site, read(changed)["id"]) == languages_of(site, later["id"])
+    assert languages_of(site, later["id"]) == ["de", "en"]
+
+
+def languages_of(site: Served, version_id: str) -> list[str]:
+    query = """
+        SELECT language FROM mailqueue.template_texts WHERE version_id = %s
+        ORDER BY language
+    """
+    return [language for (language,) in site.rows(query, version_id)]
 
 
 def test_a_template_is_renamed_copied_and_removed(templates: Any) -> None:

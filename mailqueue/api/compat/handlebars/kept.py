@@ -55,28 +55,61 @@ async def add_version(
     template: TemplateRow,
     text: NewText,
     *,
+    before: VersionRow | None = None,
+    name: str | None = None,
     note: str | None = None,
     is_published: bool = True,
 ) -> VersionRow:
-    """Add a version in the template's language, and publish it. All is stored, or nothing.
+    """Add a version in the template's language, publish it, and change the template's name. All is
+    stored, or nothing. What no other API has is as in the version `before`, else the current one:
+    texts in other languages, the schema of the variables, and whether CSS is inlined.
 
     Raises:
-        InvalidField: the text does not compile.
+        InvalidField: the text does not compile, or the name is invalid.
     """
     process = call.services.compile_process
-    new = NewVersion({"": text}, note=note)
+    if before is None:
+        before = await current_version(call, template)
+    new = await _like(call, template, before, text=text, note=note)
     drafted = await versions.draft(call.connection, process, template, new=new)
+    sent = await versions.inlined_draft(process, template, drafted) if is_published else {}
     async with call.in_one_transaction(), call.connection() as conn:
+        if name is not None:
+            await writing.change(conn, template, changes={"name": name}, by=call.by)
         version = await versions.add_drafted(conn, template, drafted, by=call.by)
         if is_published:
-            version = await versions.publish_inlined(conn, template, version, {}, by=call.by)
+            version = await versions.publish_inlined(conn, template, version, sent, by=call.by)
     return version
 
 
-async def own_templates(call: RequestContext) -> list[TemplateRow]:
-    """Return the project's own templates, by slug."""
+async def _like(
+    call: RequestContext,
+    template: TemplateRow,
+    before: VersionRow | None,
+    *,
+    text: NewText,
+    note: str | None,
+) -> NewVersion:
+    """Return a version with another text in the template's language."""
+    if before is None:
+        return NewVersion({"": text}, note=note)
+    async with call.connection() as conn:
+        texts = await versions.texts_of(conn, before)
+    others = {
+        one.language: NewText(one.subject, one.html_body, one.text_body)
+        for one in texts
+        if one.language != template.language
+    }
+    return NewVersion(
+        {"": text, **others}, before.variables_schema, before.is_css_inlined, note=note
+    )
+
+
+async def own_templates(call: RequestContext, *, after: str | None = None) -> list[TemplateRow]:
+    """Return the project's own templates, by slug in the order of the database, those behind the
+    slug `after`.
+    """
     found: list[TemplateRow] = []
-    after: str | None = None
     project_id = call.caller.project_id
     async with call.connection() as conn:
         for _ in range(_MOST_PAGES):
@@ -102,18 +135,26 @@ async def own_template(call: RequestContext, given: str) -> TemplateRow:
             return await writing.find_own(conn, project_id, slug=given[:100])
 
 
+async def current_version(call: RequestContext, template: TemplateRow) -> VersionRow | None:
+    """Return the published version, else the newest; None if there is none."""
+    number = template.published or template.newest
+    if number is None:
+        return None
+    async with call.connection() as conn:
+        return await versions.find(conn, template, number=number)
+
+
 async def newest_text(
     call: RequestContext, template: TemplateRow, version: VersionRow | None = None
 ) -> StoredText | None:
-    """Return the text of a version, else of the published one, else of the newest, in the language
-    of the template; None if it has no version.
+    """Return the text of a version, else of the current one, in the language of the template; None
+    if it has no version.
     """
+    if version is None:
+        version = await current_version(call, template)
+    if version is None:
+        return None
     async with call.connection() as conn:
-        if version is None:
-            number = template.published or template.newest
-            if number is None:
-                return None
-            version = await versions.find(conn, template, number=number)
         return in_language(await versions.texts_of(conn, version), template.language)
 
 

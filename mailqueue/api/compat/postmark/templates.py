@@ -121,10 +121,10 @@ async def change(call: RequestContext) -> Response:
     try:
         if body.subject is not None or body.html_body is not None or body.text_body is not None:
             words = await call.in_turn(lambda: _text(body, text))
-            await add_version(call, one, words)
-        if body.name is not None:
+            await add_version(call, one, words, name=body.name)
+        elif body.name is not None:
             async with call.connection() as conn:
-                one = await writing.change(conn, one, changes={"name": body.name}, by=call.by)
+                await writing.change(conn, one, changes={"name": body.name}, by=call.by)
     except InvalidField as exc:
         raise _named(exc) from exc
     return json_answer(_shown(await own_template(call, str(one.id))))

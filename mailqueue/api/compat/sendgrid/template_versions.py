@@ -84,7 +84,8 @@ async def change(call: RequestContext) -> Response:
     text = await call.in_turn(lambda: _text(body, before))
     is_active = one.version == template.published if body.active is None else bool(body.active)
     kept = body.model_copy(update={"name": body.name or one.note, "active": int(is_active)})
-    return json_answer(await _shown(call, template, await _added(call, template, kept, text)))
+    made = await _added(call, template, kept, text, before=one)
+    return json_answer(await _shown(call, template, made))
 
 
 async def activate(call: RequestContext) -> Response:
@@ -120,11 +121,17 @@ async def template_shown(call: RequestContext, one: TemplateRow) -> dict[str, An
 
 
 async def _added(
-    call: RequestContext, template: TemplateRow, body: DynamicVersionChange, text: NewText
+    call: RequestContext,
+    template: TemplateRow,
+    body: DynamicVersionChange,
+    text: NewText,
+    *,
+    before: VersionRow | None = None,
 ) -> VersionRow:
+    is_published = body.active != 0
     try:
         return await add_version(
-            call, template, text, note=body.name, is_published=body.active != 0
+            call, template, text, before=before, note=body.name, is_published=is_published
         )
     except InvalidField as exc:
         raise exc.named(_NAMES.get(exc.field, exc.field)) from exc

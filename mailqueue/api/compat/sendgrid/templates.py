@@ -72,9 +72,7 @@ async def index(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     query = query_of(call, DynamicTemplateQuery)
     kinds = {one.strip() for one in query.generations.split(",")}
-    found = await own_templates(call) if "dynamic" in kinds else []
-    if query.page_token is not None:
-        found = [one for one in found if one.slug > query.page_token]
+    found = await own_templates(call, after=query.page_token) if "dynamic" in kinds else []
     page = found[: query.page_size or MAX_LISTED]
     shown = [await template_shown(call, one) for one in page]
     if query.page_size is None:
