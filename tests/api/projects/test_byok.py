@@ -24,6 +24,15 @@ NEXT = bytes(range(60, 92)).hex()
 OTHER = base64.b64encode(bytes(range(200, 232))).decode()
 
 
+URL = "https://app.example.com/hooks"
+COMPATIBLE: list[tuple[str, int, dict[str, Any]]] = [
+    ("/webhooks", 422, {"Url": URL, "Triggers": {"Open": {"Enabled": True}}}),
+    ("/webhooks", 422, {"endpoint": URL, "events": ["email.opened"]}),
+    ("/v3/user/webhooks/event/settings", 400, {"url": URL, "open": True}),
+    ("/v3/domains/example.com/webhooks", 400, {"id": "opened", "url": URL}),
+]
+
+
 class Answers:
     """Records every response, so that all can be searched."""
 
@@ -152,3 +161,23 @@ async def test_the_key_stands_in_no_log_no_answer_and_no_table(
         octets = base64.b64decode(key) if key != NEXT else bytes.fromhex(key)
         for spelled in (key, octets.hex(), base64.b64encode(octets).decode(), repr(octets)):
             assert spelled not in everything
+
+
+@pytest.mark.parametrize(("path", "refused", "webhook"), COMPATIBLE)
+async def test_a_compatible_api_says_that_a_project_is_locked_and_takes_its_key(
+    shop: Wired, path: str, refused: int, webhook: dict[str, Any]
+) -> None:
+    await vault(shop, X_Project_KEK=OWN)
+    is_form = "id" in webhook
+    login = base64.b64encode(f"api:{shop.key}".encode()).decode()
+    headers = {"Authorization": f"Basic {login}" if is_form else f"Bearer {shop.key}"}
+    if "Url" in webhook:
+        headers = {"X-Postmark-Server-Token": shop.key}
+    body: Any = None if is_form else webhook
+    form = webhook if is_form else None
+    with_key = headers | {"X-Project-KEK": OWN}
+    locked = await shop.http.post(path, headers=headers, json=body, data=form)
+    done = await shop.http.post(path, headers=with_key, json=body, data=form)
+
+    assert (locked.status_code, "locked" in locked.text) == (refused, True), locked.text
+    assert done.status_code in (200, 201), done.text

@@ -108,12 +108,18 @@ def test_changed_texts_are_the_next_version_and_the_rest_stays(templates: Any) -
     assert read(path.patch(request_body={"active": 1}))["id"] == first["id"]
 
 
+def test_a_version_may_be_as_long_as_a_template(templates: Any) -> None:
+    html = "<p>Hello</p>\n" * 40_000
+    version = version_of(templates, added(templates), html_content=html)
+    assert version["html_content"] == html
+
+
 def test_a_version_has_the_other_languages_of_the_one_it_changes(
     site: Served, templates: Any
 ) -> None:
     made = added(templates)
-    new = {"subject": "Hello", "html_body": "Hello", "translations": {"de": {
-        "subject": "Hallo", "html_body": "Hallo"}}}  # fmt: skip
+    german = {"subject": "Hallo", "html_body": "Hallo"}
+    new: Any = {"subject": "Hello", "html_body": "Hello", "translations": {"de": german}}
     one = requests.post(
         f"{site.url}/v1/projects/default/templates/{made['id']}/versions",
         json=new,

@@ -16,6 +16,7 @@ from mailqueue.core.errors import (
     InputError,
     InvalidField,
     LimitReached,
+    Locked,
     NotFound,
     TooManyRequests,
     Unauthorized,
@@ -112,7 +113,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
             return HTTPStatus.NOT_FOUND, f"{exc.kind.capitalize()} not found"
         case TooManyRequests() | LimitReached():
             return HTTPStatus.TOO_MANY_REQUESTS, f"Too many requests: {exc.limit}"
-        case Conflict() | InputError():
+        case Conflict() | InputError() | Locked():
             return HTTPStatus.BAD_REQUEST, str(exc)
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, exc.public_message

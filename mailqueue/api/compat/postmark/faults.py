@@ -21,6 +21,7 @@ from mailqueue.core.errors import (
     InputError,
     InvalidField,
     LimitReached,
+    Locked,
     NotFound,
     Refusal,
     TooManyRequests,
@@ -170,7 +171,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case Busy():
             why = "The same request is in progress."
             return HTTPStatus.TOO_MANY_REQUESTS, ErrorCode.RATE_LIMIT, why
-        case Conflict():
+        case Conflict() | Locked():
             return UNPROCESSABLE, ErrorCode.NOT_ALLOWED, f"{exc}."
         case InputError():
             return UNPROCESSABLE, ErrorCode.INVALID_EMAIL, str(exc)

@@ -21,6 +21,7 @@ from mailqueue.core.errors import (
     InputError,
     InvalidField,
     LimitReached,
+    Locked,
     NotFound,
     Refusal,
     TooManyRequests,
@@ -104,7 +105,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str, str]:
         case TooManyRequests():
             why = f"Too many requests. Please limit the number of requests: {exc.limit}"
             return HTTPStatus.TOO_MANY_REQUESTS, "rate_limit_exceeded", why
-        case WrongState() | Conflict() | InputError():
+        case WrongState() | Conflict() | InputError() | Locked():
             return HTTPStatus.UNPROCESSABLE_ENTITY, "validation_error", str(exc)
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, "application_error", exc.public_message

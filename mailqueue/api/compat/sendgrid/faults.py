@@ -25,6 +25,7 @@ from mailqueue.core.errors import (
     InputError,
     InvalidField,
     LimitReached,
+    Locked,
     NotFound,
     Refusal,
     TooManyRequests,
@@ -161,7 +162,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, Sequence[Wrong]]:
             return HTTPStatus.NOT_FOUND, [Wrong("not found")]
         case TooManyRequests() | LimitReached():
             return HTTPStatus.TOO_MANY_REQUESTS, [Wrong(f"too many requests: {exc.limit}")]
-        case Conflict() | InputError():
+        case Conflict() | InputError() | Locked():
             return HTTPStatus.BAD_REQUEST, [Wrong(str(exc))]
         case Unavailable():
             return HTTPStatus.SERVICE_UNAVAILABLE, [Wrong(exc.public_message)]

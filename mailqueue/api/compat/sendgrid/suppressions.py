@@ -205,14 +205,16 @@ async def _remove(call: RequestContext, wanted: SuppressedList, emails: Sequence
             await remove_address(call, one, provider="sendgrid")
 
 
-async def body_of(call: RequestContext, model: type[Body]) -> Body:
+async def body_of(
+    call: RequestContext, model: type[Body], *, max_bytes: int = MAX_BODY_BYTES
+) -> Body:
     """Return the body of a request.
 
     Raises:
         BadJson: it is not a JSON object.
         SendGridRefused: it is invalid.
     """
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
+    document = await document_of(call, max_bytes=max_bytes)
     if not isinstance(document, dict):
         raise BadJson("the body must be a JSON object")
     try:

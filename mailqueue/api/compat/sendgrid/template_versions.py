@@ -25,6 +25,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.templates import versions
 from mailqueue.templates.model import NewText, StoredText, TemplateRow, VersionRow
 
+MAX_BODY_BYTES = 2 * 1024 * 1024
 MAX_VERSIONS = 300
 """Most versions that are shown with a template, as at SendGrid."""
 _NAMES = {"html_body": "html_content", "text_body": "plain_content", "note": "name"}
@@ -57,7 +58,8 @@ class NewDynamicVersion(DynamicVersionChange):
 async def create(call: RequestContext) -> Response:
     """Add a version; unless it is inactive, mail of the template has it from now on."""
     refuse_subuser(call.request)
-    body, template = await body_of(call, NewDynamicVersion), await template_id_of(call)
+    body = await body_of(call, NewDynamicVersion, max_bytes=MAX_BODY_BYTES)
+    template = await template_id_of(call)
     text = await call.in_turn(lambda: _text(body))
     made = await _added(call, template, body, text)
     return json_answer(await _shown(call, template, made), status=HTTPStatus.CREATED)
@@ -73,7 +75,8 @@ async def show(call: RequestContext) -> Response:
 async def change(call: RequestContext) -> Response:
     """Activate a version, or add the next one with other texts; what is left out stays."""
     refuse_subuser(call.request)
-    body, template = await body_of(call, DynamicVersionChange), await template_id_of(call)
+    body = await body_of(call, DynamicVersionChange, max_bytes=MAX_BODY_BYTES)
+    template = await template_id_of(call)
     one = await _version(call, template)
     given = (body.name, body.subject, body.html_content, body.plain_content)
     if all(each is None for each in given):
