@@ -108,6 +108,29 @@ def test_changed_texts_are_the_next_version_and_the_rest_stays(templates: Any) -
     assert read(path.patch(request_body={"active": 1}))["id"] == first["id"]
 
 
+def test_plain_content_is_made_from_html_where_only_that_is_asked(templates: Any) -> None:
+    made = added(templates)
+    first = version_of(templates, made, plain_content="Hello {{name}}")
+    path = templates._(made["id"]).versions._(first["id"])
+    changed = read(path.patch(request_body={"generate_plain_content": True}))
+    again = templates._(made["id"]).versions._(changed["id"])
+
+    assert (changed["id"] != first["id"], changed["active"]) == (True, 1)
+    assert (changed["plain_content"], changed["generate_plain_content"]) == ("", True)
+    assert changed["html_content"] == first["html_content"]
+    assert read(again.patch(request_body={"generate_plain_content": True}))["id"] == changed["id"]
+
+
+def test_the_active_version_is_not_made_inactive_alone(templates: Any) -> None:
+    made = added(templates)
+    path = templates._(made["id"]).versions._(version_of(templates, made)["id"])
+    with pytest.raises(BadRequestsError) as caught:
+        path.patch(request_body={"active": 0})
+
+    assert errors(caught) == [("active", "activate another version instead")]
+    assert read(path.get())["active"] == 1
+
+
 def test_a_version_may_be_as_long_as_a_template(templates: Any) -> None:
     html = "<p>Hello</p>\n" * 40_000
     version = version_of(templates, added(templates), html_content=html)

@@ -78,14 +78,18 @@ async def change(call: RequestContext) -> Response:
     body = await body_of(call, DynamicVersionChange, max_bytes=MAX_BODY_BYTES)
     template = await template_id_of(call)
     one = await _version(call, template)
-    given = (body.name, body.subject, body.html_content, body.plain_content)
+    is_published = one.version == template.published
+    before = await newest_text(call, template, one)
+    is_made_plain = body.generate_plain_content and before is not None and before.text_body
+    given = (body.name, body.subject, body.html_content, body.plain_content, is_made_plain or None)
     if all(each is None for each in given):
         if body.active:
             return await activate(call)
+        if is_published and body.active == 0:
+            raise InvalidField("active", "activate another version instead")
         return json_answer(await _shown(call, template, one))
-    before = await newest_text(call, template, one)
     text = await call.in_turn(lambda: _text(body, before))
-    is_active = one.version == template.published if body.active is None else bool(body.active)
+    is_active = is_published if body.active is None else bool(body.active)
     kept = body.model_copy(update={"name": body.name or one.note, "active": int(is_active)})
     made = await _added(call, template, kept, text, before=one)
     return json_answer(await _shown(call, template, made))
