@@ -13,6 +13,7 @@ GUARD = "mailqueue.smtp.client.dial"
 OWN_REASONS = {
     "mailqueue.adapters.mailboxes.imap": "speaks on a socket that the guard has opened",
     "mailqueue.api.http.server": "binds where the operator says",
+    "mailqueue.cli.status.remote": "asks the API that the operator names",
     "mailqueue.client.asynchronous.client": "runs at the user's, who says where the API is",
     "mailqueue.client.exchange": "runs at the user's",
     "mailqueue.client.synchronous.client": "runs at the user's",
