@@ -121,6 +121,7 @@ def _persons_pages(runtime: Runtime) -> list[BaseRoute]:
         runtime.pool,
         passwords=services.passwords,
         slack_app=services.slack_app,
+        phone_sender=services.phone_sender,
         inbox_consents=services.inbox_consents,
     )
 

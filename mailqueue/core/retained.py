@@ -169,10 +169,9 @@ RETAINED = (
         kept_while="o.status = 'assigned'",
         privacy=Privacy.DELETE,
     ),
-    Retained(
-        *("slack_installations", "slack_installations", "created_at", Removal.SWEPT),
-        days=1,
-        is_global=True,
+    *(
+        Retained(table, table, "created_at", Removal.SWEPT, days=1, is_global=True)
+        for table in ("slack_installations", "phone_registrations")
     ),
     Retained(
         *("inbox_consents", "inbox_consents", "created_at", Removal.SWEPT),

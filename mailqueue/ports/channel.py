@@ -134,6 +134,16 @@ class InstalledApp(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class PhoneSender:
+    """The account and the sender at Twilio of the phones that persons connect themselves."""
+
+    twilio_sid: str
+    auth_token: Secret
+    sender_number: str
+    template_sid: str
+
+
 class ReplyPoster(Protocol):
     """Answers persons who pressed a button."""
 

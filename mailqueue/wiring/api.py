@@ -22,7 +22,13 @@ from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
 from mailqueue.wiring.sending import inline_transport, transport_for
-from mailqueue.wiring.watch import inbox_consents, inbox_pushes, slack_app, slack_replies
+from mailqueue.wiring.watch import (
+    inbox_consents,
+    inbox_pushes,
+    phone_sender,
+    slack_app,
+    slack_replies,
+)
 from mailqueue.wiring.webhooks import poster_of
 
 
@@ -51,6 +57,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         transport_of=partial(inline_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
         slack_app=slack_app(settings),
+        phone_sender=phone_sender(settings),
         slack_replies=slack_replies(settings),
         storage=attachment_storage(settings.attachments),
         inbox_consents=inbox_consents(settings),

@@ -20,6 +20,7 @@ from mailqueue.adapters.mailboxes.gmail.reader import GmailReader
 from mailqueue.adapters.mailboxes.imap import ImapReader
 from mailqueue.adapters.oidc.documents import Fetcher
 from mailqueue.adapters.oidc.keys import IssuerKeys
+from mailqueue.ports.channel import PhoneSender
 from mailqueue.ports.mailbox import InboxConsents, InboxPushes, MailboxReader
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.gmail import GmailSettings
@@ -90,6 +91,24 @@ def slack_app(settings: Settings) -> SlackApp | None:
     poster = HttpPoster(NetworkPolicy(allowed_networks=settings.allowed_hosts), posts_once=True)
     return SlackApp(
         given.slack_client_id, given.slack_client_secret, poster, given.slack_url or API_URL
+    )
+
+
+def phone_sender(settings: Settings) -> PhoneSender | None:
+    """Return the sender at Twilio of the phones that persons connect; None where none is set."""
+    given = settings.channels
+    if (
+        given.twilio_account_sid is None
+        or given.twilio_auth_token is None
+        or given.twilio_sender is None
+        or given.twilio_template is None
+    ):
+        return None
+    return PhoneSender(
+        given.twilio_account_sid,
+        given.twilio_auth_token,
+        given.twilio_sender,
+        given.twilio_template,
     )
 
 

@@ -90,6 +90,15 @@ SELECT mailqueue.describe_columns('slack_installations', ARRAY[
     ['expires_at', 'Time by which it has to end.']
 ]);
 
+SELECT mailqueue.describe_columns('phone_registrations', ARRAY[
+    ['code_hash', 'SHA-256 of the code, which works once.'],
+    ['user_id', 'Id of the person whose phone it is, in inbox_users.'],
+    ['source', 'Where the person consented, for the consent of the channel.'],
+    ['wording', 'What the person agreed to, for the consent of the channel.'],
+    ['begun_by', 'Who began the registration.'],
+    ['expires_at', 'Time by which the code has to be sent.']
+]);
+
 SELECT mailqueue.describe_columns('inbox_logins', ARRAY[
     ['user_id', 'Id of the person, in inbox_users.'],
     ['password_hash', 'Hash of the password (Argon2id), with its parameters.'],

@@ -41,7 +41,9 @@ BEGIN
             mailqueue.press_slack_button(uuid, uuid, jsonb)',
         'EXECUTE ON FUNCTION mailqueue.begin_slack_installation(uuid, uuid, bytea, text),
             mailqueue.take_slack_installation(bytea),
-            mailqueue.end_slack_installation(uuid, uuid, uuid, bytea, text, text, text)'
+            mailqueue.end_slack_installation(uuid, uuid, uuid, bytea, text, text, text)',
+        'EXECUTE ON FUNCTION mailqueue.begin_phone_registration(uuid, uuid, bytea, text, text, text),
+            mailqueue.take_phone_registration(bytea), mailqueue.find_phone_channels(text, text, text)'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_api', r);
     END LOOP;

@@ -16,6 +16,7 @@ from mailqueue.portal.table import PAGES
 from mailqueue.settings.environment import DatabaseSettings
 from tests.console.looking import faults_of, shown
 from tests.portal.filled import filled
+from tests.portal.test_phones import SETTINGS as PHONE_SETTINGS
 from tests.portal.visiting import HOME, PASSWORD, Visiting, visiting
 from tests.watch import watching
 
@@ -26,6 +27,7 @@ CLIENTS: dict[str, Any] = {
     "gmail_client_secret": Secret("example"),
     "slack_client_id": "1.2",
     "slack_client_secret": Secret("example"),
+    **PHONE_SETTINGS,
 }
 
 

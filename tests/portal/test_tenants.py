@@ -26,7 +26,7 @@ FORM = {
 TABLES = (
     *("inbox_users", "mailboxes", "notification_channels", "channel_consents", "filter_rules"),
     *("notifications", "inbox_logins", "inbox_links", "inbox_sessions", "inbox_consents"),
-    "slack_installations",
+    *("slack_installations", "phone_registrations"),
 )
 
 

@@ -62,6 +62,7 @@ NOT_SEALED = {
     ("tracked_links", "link"),
     ("trap_messages", "raw"),
     ("slack_installations", "state_hash"),
+    ("phone_registrations", "code_hash"),
 }
 BYTES = """
     SELECT c.relname::text, a.attname::text

@@ -8,7 +8,7 @@ from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.operations.activity import Activity
-from mailqueue.ports.channel import InstalledApp, ReplyPoster
+from mailqueue.ports.channel import InstalledApp, PhoneSender, ReplyPoster
 from mailqueue.ports.inbound import InboundProvider
 from mailqueue.ports.mailbox import InboxConsents, InboxPushes
 from mailqueue.ports.transport import Transport
@@ -46,6 +46,7 @@ class Services:
     transport_of: TransportOf = no_transport  # transport of a server that is named for one mail
     make_poster: MakePoster = no_poster
     slack_app: InstalledApp | None = None  # None: none is set
+    phone_sender: PhoneSender | None = None  # None: none is set
     slack_replies: ReplyPoster | None = None  # answers persons who pressed a button
     storage: AttachmentStorage = field(default_factory=AttachmentStorage)  # large attachments
     # Compiles and previews templates.

@@ -1,6 +1,7 @@
-"""Requests of Twilio: what became of messages, and what persons reply."""
+"""Requests of Twilio: what became of messages, what persons reply, and codes that they send."""
 
 from collections.abc import Sequence
+from html import escape
 from http import HTTPStatus
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from mailqueue.adapters.channels.twilio.requests import (
     MAX_BYTES,
     FormFields,
+    PersonReply,
     fields_of,
     is_signed,
     reply_of,
@@ -20,22 +22,29 @@ from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import error_answer
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.public.inbound import RETRY_SECONDS, body_of
-from mailqueue.core.errors import Locked, NotFound, Unavailable
+from mailqueue.core.errors import Conflict, InvalidField, Locked, NotFound, Unavailable
+from mailqueue.core.secret import Secret
+from mailqueue.ports.channel import PhoneSender
 from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import master_key_of
-from mailqueue.watch import whatsapp
+from mailqueue.watch import registering, whatsapp
 from mailqueue.watch.delivering import CALLBACKS
 from mailqueue.watch.whatsapp import ReportingChannel
 
 SIGNATURE = "x-twilio-signature"
-_NOTHING_TO_SAY = b'<?xml version="1.0" encoding="UTF-8"?><Response/>'
+_NOTHING_TO_SAY = '<?xml version="1.0" encoding="UTF-8"?><Response/>'
+_SAYS = '<?xml version="1.0" encoding="UTF-8"?><Response><Message>{}</Message></Response>'
+_CONNECTED = "You are notified here of new mail from now on. Answer STOP to end this."
+_OVER = "This code was used, or is over. Begin again on your page."
+_NOT_NOW = "Your phone cannot be connected now. Begin again on your page later."
 _log = get_logger(__name__)
 
 
 def whatsapp_routes(runtime: Runtime) -> list[BaseRoute]:
-    """Return the routes that Twilio calls: for replies of persons, and about each message."""
+    """Return the routes that Twilio calls: for messages of persons, and about each of ours."""
     webhook = _TwilioWebhook(runtime)
     return [
+        Route(registering.PATH, webhook.message, methods=["POST"]),
         Route(f"{CALLBACKS}/{{project_id}}", webhook.reply, methods=["POST"]),
         Route(f"{CALLBACKS}/{{project_id}}/{{notification_id}}", webhook.report, methods=["POST"]),
     ]
@@ -44,6 +53,51 @@ def whatsapp_routes(runtime: Runtime) -> list[BaseRoute]:
 class _TwilioWebhook:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+
+    async def message(self, request: Request) -> Response:
+        """Connect the phone that sends a code, or record a reply to the installation's sender."""
+        sender = self._runtime.services.phone_sender
+        fields = fields_of(await body_of(request, MAX_BYTES))
+        reply = None if fields is None else reply_of(fields)
+        if fields is None or reply is None or sender is None:
+            return _refused(request)
+        is_ours = (reply.account, reply.sender) == (sender.twilio_sid, sender.sender_number)
+        if not is_ours or not self._is_signed(request, fields, sender.auth_token):
+            return _refused(request)
+        said = await self._register(reply, sender)
+        async with self._runtime.borrow() as conn:
+            results = await registering.record(
+                conn,
+                account=reply.account,
+                sender=reply.sender,
+                number=reply.number,
+                message=reply.message,
+                is_out=reply.is_out,
+                word=reply.word,
+            )
+        _log.info("whatsapp.received", channels=len(results), results=sorted(set(results)))
+        return _taken(said)
+
+    async def _register(self, reply: PersonReply, sender: PhoneSender) -> str | None:
+        """Connect the phone if it sent a code; return what the person is answered."""
+        if reply.word is not None or not registering.has_code(reply.text):
+            return None
+        try:
+            async with self._runtime.borrow() as conn:
+                found = await registering.end(
+                    conn,
+                    reply.text,
+                    reply.number,
+                    sender=sender,
+                    master=master_key_of(self._runtime.settings),
+                )
+        except (Conflict, InvalidField, Locked) as exc:
+            _log.warning("whatsapp.not_connected", why=str(exc))
+            return _NOT_NOW
+        if found is None:
+            return _OVER
+        _log.info("whatsapp.connected", channel=str(found))
+        return _CONNECTED
 
     async def reply(self, request: Request) -> Response:
         """Record a reply of a person; 200 once it is durable."""
@@ -100,11 +154,14 @@ class _TwilioWebhook:
         self, request: Request, fields: FormFields, found: Sequence[ReportingChannel]
     ) -> Sequence[ReportingChannel]:
         """Return the channels whose account signed the request."""
+        return [one for one in found if self._is_signed(request, fields, one.token)]
+
+    def _is_signed(self, request: Request, fields: FormFields, token: Secret) -> bool:
+        """Return whether the owner of a token signed the request."""
         origin = origin_of(request.scope, self._runtime.settings.tracking.public_url)
         query = request.scope["query_string"].decode("latin-1")
         url = f"{origin.rstrip('/')}{request.scope['path']}" + (f"?{query}" if query else "")
-        given = request.headers.get(SIGNATURE, "")
-        return [one for one in found if is_signed(given, url, fields, one.token)]
+        return is_signed(request.headers.get(SIGNATURE, ""), url, fields, token)
 
 
 def _id_of(request: Request, name: str) -> UUID:
@@ -114,8 +171,9 @@ def _id_of(request: Request, name: str) -> UUID:
         raise NotFound("webhook", "whatsapp") from exc
 
 
-def _taken() -> Response:
-    return Response(_NOTHING_TO_SAY, media_type="text/xml")
+def _taken(said: str | None = None) -> Response:
+    answer = _NOTHING_TO_SAY if said is None else _SAYS.format(escape(said))
+    return Response(answer, media_type="text/xml")
 
 
 def _refused(request: Request) -> Response:

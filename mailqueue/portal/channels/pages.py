@@ -1,4 +1,4 @@
-"""A person's channels: the list, the installation of the Slack app, disconnecting."""
+"""A person's channels: the list, the Slack app, the phone with WhatsApp, disconnecting."""
 
 from starlette.responses import Response
 
@@ -8,9 +8,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.portal.frame.context import PortalContext, SentBefore
 from mailqueue.portal.frame.forms import PortalAct, Question, form_pages
 from mailqueue.portal.frame.page import PortalPage
-from mailqueue.watch import channels, installing, owned
+from mailqueue.watch import channels, installing, owned, registering
 
 ABOVE = "/channels"
+AGREES = "agrees"
+"""Name of the box by which a person consents to messages to the phone."""
 MAX_SHOWN = 100
 """Channels that are listed: those that are connected, and records of earlier ones."""
 
@@ -27,7 +29,9 @@ async def show(context: PortalContext) -> Response:
         "channels/list.html",
         channels=found,
         has_slack=ChannelType.SLACK in types,
+        has_phone=ChannelType.WHATSAPP in types,
         can_install=context.portal.slack_app is not None and context.portal.origin is not None,
+        can_register=context.portal.phone_sender is not None,
         done=context.query("done"),
     )
 
@@ -61,6 +65,40 @@ async def install(context: PortalContext) -> Response:
     )
 
 
+async def ask_phone(context: PortalContext) -> Response:
+    """Show what a person agrees to who connects a phone."""
+    return _phone_page(context)
+
+
+async def begin_phone(context: PortalContext) -> Response:
+    """Show the code that a person who agreed sends from the phone."""
+    if context.form.get(AGREES) != "on":
+        return _phone_page(
+            context, "Tick the box: nothing is sent to a phone without your consent."
+        )
+    try:
+        async with context.acting_once() as conn:
+            begun = await registering.begin(
+                conn,
+                context.project.id,
+                context.person.user_id,
+                sender=context.portal.phone_sender,
+                source=context.path("channels", "whatsapp"),
+                by=context.person.by,
+            )
+    except SentBefore:
+        return context.redirect(context.path("channels", done="before"))
+    except Conflict:
+        raise Conflict("a phone cannot be connected here: the installation has no sender") from None
+    return context.page("channels/code.html", begun=begun)
+
+
+def _phone_page(context: PortalContext, fault: str = "") -> Response:
+    return context.form_page(
+        "channels/phone.html", {}, {AGREES: fault} if fault else {}, wording=registering.WORDING
+    )
+
+
 async def _what_ends(context: PortalContext, conn: Conn) -> Question:
     one = await _own(context, conn)
     return Question(
@@ -87,6 +125,8 @@ async def _own(context: PortalContext, conn: Conn) -> NotificationChannel:
 PAGES = (
     PortalPage("GET", ABOVE, show, menu="Channels"),
     PortalPage("POST", f"{ABOVE}/slack", install),
+    PortalPage("GET", f"{ABOVE}/whatsapp", ask_phone),
+    PortalPage("POST", f"{ABOVE}/whatsapp", begin_phone),
     *form_pages(
         f"{ABOVE}/{{channel_id}}/disconnect",
         PortalAct("Disconnect", "Disconnect the channel", _what_ends, _disconnect, ABOVE),

@@ -18,7 +18,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.portal.frame.rendering import render
-from mailqueue.ports.channel import InstalledApp
+from mailqueue.ports.channel import InstalledApp, PhoneSender
 from mailqueue.ports.mailbox import InboxConsents
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
@@ -49,6 +49,7 @@ class Portal:
     menu: Sequence[tuple[str, str]] = ()
     slack_app: InstalledApp | None = None
     inbox_consents: InboxConsents | None = None
+    phone_sender: PhoneSender | None = None
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:

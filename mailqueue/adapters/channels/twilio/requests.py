@@ -17,6 +17,8 @@ from mailqueue.ports.channel import MessageReport, PostResult
 
 MAX_BYTES = 64 * 1024
 MAX_FIELDS = 200
+MAX_TEXT = 1600
+"""Characters of a message that are read."""
 OUT_WORDS = frozenset({"stop", "stopall", "unsubscribe", "cancel", "end", "quit", "revoke"})
 OUT_WORDS |= {"optout", "stop all", "opt out"}
 IN_WORDS = frozenset({"start", "unstop", "yes"})
@@ -40,6 +42,7 @@ class PersonReply:
     account: str
     sender: str
     number: str
+    text: str
     is_out: bool
     word: str | None
 
@@ -103,13 +106,14 @@ def reply_of(fields: FormFields) -> PersonReply | None:
     account = found.get("AccountSid", "")
     if _ACCOUNT.fullmatch(account) is None:
         return None
-    words = " ".join(found.get("Body", "").split()).strip(_EDGES).casefold()[:100]
+    text = found.get("Body", "")[:MAX_TEXT]
+    words = " ".join(text.split()).strip(_EDGES).casefold()[:100]
     kind = found.get("OptOutType", "").casefold()  # of accounts that have words of their own
     if kind in {"stop", "start"}:
         words = kind
     is_out = words in OUT_WORDS
     word = words.upper() if is_out or words in IN_WORDS else None
-    return PersonReply(message, account, sender[1], number[1], is_out, word)
+    return PersonReply(message, account, sender[1], number[1], text, is_out, word)
 
 
 def _spellings(url: str) -> Sequence[str]:
