@@ -18,10 +18,12 @@ _STYLE = (
     "color:#595959;text-align:center"
 )
 _WORDS = {
+    "ar": "إلغاء الاشتراك",
     "de": "Abmelden",
     "en": "Unsubscribe",
     "es": "Darse de baja",
     "fr": "Se désabonner",
+    "he": "ביטול הרשמה",
     "it": "Annulla iscrizione",
     "nl": "Afmelden",
     "pl": "Wypisz się",

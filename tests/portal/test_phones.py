@@ -1,4 +1,4 @@
-"""A person connects a phone by a code that is sent from it, with consent, and for no other person."""
+"""A person connects a phone by a code that is sent from it, with consent, and no other's."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,11 +1,14 @@
 """Opens and clicks: counted once committed, and redirected only to links of the mail."""
 
 import asyncio
+from html import unescape
 
 import pytest
 
-from mailqueue.api.public.tracked import Repeats
+from mailqueue.api.public.tracked import Recorder, Repeats
 from mailqueue.api.public.tracking import GIF, header_of
+from mailqueue.api.public.wording import WORDS
+from mailqueue.core.errors import Unavailable
 from mailqueue.db.pool import borrow
 from mailqueue.tracking.tokens import LINK_BYTES, Token, TokenKind
 from tests.tracking.world import PERSON, World, world
@@ -82,8 +85,48 @@ async def test_no_token_but_ours_leads_anywhere(world: World, method: str) -> No
 
         assert answer.status_code == 404, path
         assert "location" not in answer.headers
-        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        kind = "text/html" if path.startswith("/t/c/") else "text/plain"
+        assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
     assert await world.events(email_id) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "accepted", "tag", "direction"),
+    [
+        ("", "", "en", "ltr"),
+        ("", "fr-CA, de;q=0.5", "fr", "ltr"),
+        ("?lang=he", "fr", "he", "rtl"),
+        ("?lang=<script>&lang=de&" + "x=1&" * 5000, "ar", "ar", "rtl"),
+    ],
+)
+async def test_a_click_that_leads_nowhere_shows_a_page_in_the_readers_language(
+    world: World, query: str, accepted: str, tag: str, direction: str
+) -> None:
+    path = world.clicked(await world.mail(), bytes(LINK_BYTES))
+    answer = await world.http.get(path + query, headers={"Accept-Language": accepted})
+
+    assert answer.status_code == 404
+    assert f'<html lang="{tag}" dir="{direction}">' in answer.text
+    assert WORDS[tag]["missing"] in unescape(answer.text)
+    assert "<script" not in answer.text
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert answer.headers["content-language"] == tag
+
+
+async def test_a_click_while_the_database_is_away_asks_to_try_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("the database is away")
+
+    path = world.clicked(await world.mail(), await world.link("https://example.com/"))
+    monkeypatch.setattr(Recorder, "record", away)
+    answers = [await world.get(path) for _ in range(2)]
+
+    for answer in answers:
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+        assert WORDS["en"]["link_away"] in answer.text
+    assert len(answers[1].headers.get_list("retry-after")) == 1
 
 
 async def test_nothing_but_web_pages_is_led_to_whatever_the_database_says(world: World) -> None:

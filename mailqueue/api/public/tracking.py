@@ -5,14 +5,18 @@ Raw ASGI without starlette's request and response: these are the most frequent r
 
 import asyncio
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit, urlunsplit
+from functools import cache
+from http import HTTPStatus
+from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from mailqueue.api.http.responses import HEAD, RawHeaders
 from mailqueue.api.http.runtime import Runtime
+from mailqueue.api.public.rendering import page
 from mailqueue.api.public.tracked import NowhereToGo, Recorder, Repeats, TrackedRequest
+from mailqueue.api.public.wording import WORDS, words_for
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.keyring import Keyring
@@ -30,6 +34,7 @@ RETRY_SECONDS = 5
 _KINDS = {PATHS[kind]: kind for kind in (TokenKind.OPEN, TokenKind.CLICK)}
 _START = len(PATHS[TokenKind.OPEN])
 _MAX_TOKEN_CHARACTERS = 200
+_MAX_QUERY_BYTES = 200
 # Characters that must be percent-encoded in a header; encoded ones are unchanged.
 _SAFE = "%/:=&?~#+!$,;'@()*[]|{}^`\\\""
 _COMMON = [
@@ -46,6 +51,10 @@ _PICTURE = [
     (b"cross-origin-resource-policy", b"cross-origin"),
 ]
 _PLAIN = [*_COMMON, (b"content-type", b"text/plain; charset=utf-8")]
+_STATUS_BY_FAULT = {
+    "missing": HTTPStatus.NOT_FOUND,
+    "link_away": HTTPStatus.SERVICE_UNAVAILABLE,
+}
 NO_LINK = b"This link is not valid. It may have been cut off on its way to you.\n"
 AWAY = b"This link cannot be followed at this moment. Please try again shortly.\n"
 NO_METHOD = b"Only GET and HEAD are answered here.\n"
@@ -80,22 +89,29 @@ class TrackingRoute(BaseRoute):
         if scope["method"] not in ("GET", "HEAD"):
             return 405, [*_sized(NO_METHOD), (b"allow", b"GET, HEAD")], NO_METHOD
         kind = _KINDS[scope["path"][:_START]]
+        is_click = kind is TokenKind.CLICK  # a person may see the answer
         try:
             asked = await self._asked(scope, kind)
             is_counted = scope["method"] == "GET" and not self._repeats.is_too_often(scope["path"])
             if is_counted:
                 url = await self._recorder.record(asked)
-            elif kind is TokenKind.CLICK:  # HEAD asks for the destination and is no click
+            elif is_click:  # HEAD asks for the destination and is no click
                 url = await self._recorder.destination(asked)
             else:
                 url = None
-            return (200, _PICTURE, GIF) if url is None else _elsewhere(url)
+            if url is None:
+                return 200, _PICTURE, GIF
+            # Any other URL than that of a web page, even from the database, is refused.
+            return _refused(scope, "missing") if web_address(url) is None else _elsewhere(url)
         except (InvalidToken, NowhereToGo):
-            return 404, _sized(NO_LINK), NO_LINK
+            return _refused(scope, "missing") if is_click else (404, _sized(NO_LINK), NO_LINK)
         except (Unavailable, ConfigError, Locked, SealBroken) as exc:
             log.warning("tracking.failed", fault=type(exc).__name__)
             later = (b"retry-after", b"%d" % RETRY_SECONDS)
-            return 503, [*_sized(AWAY), later], AWAY
+            status, headers, body = (
+                _refused(scope, "link_away") if is_click else (503, _sized(AWAY), AWAY)
+            )
+            return status, [*headers, later], body
 
     async def _asked(self, scope: Scope, kind: TokenKind) -> TrackedRequest:
         text = scope["path"][_START:]
@@ -118,10 +134,26 @@ class TrackingRoute(BaseRoute):
                 return await self._keyring.opener(conn, text)
 
 
+def _refused(scope: Scope, what: str) -> tuple[int, RawHeaders, bytes]:
+    """Return the page for a person whose click leads nowhere, in the browser's language."""
+    query = scope["query_string"][:_MAX_QUERY_BYTES].decode("latin-1")
+    accepted = scope[HEAD].get(b"accept-language", b"").decode("latin-1")
+    (chosen,) = parse_qs(query).get("lang", [""])[:1]
+    status, headers, body = _page(
+        what, words_for(chosen=chosen, accepted=accepted, of_mail=None).tag
+    )
+    return status, [*headers], body
+
+
+@cache
+def _page(what: str, tag: str) -> tuple[int, RawHeaders, bytes]:
+    """Return a page about a link; it names nobody and is made once for each language."""
+    status = _STATUS_BY_FAULT[what]
+    made = page("fault.html", words=WORDS[tag], status=status, what=what)
+    return status, made.raw_headers, bytes(made.body)
+
+
 def _elsewhere(url: str) -> tuple[int, RawHeaders, bytes]:
-    """Return a redirect to a web page; any other URL, even from the database, is refused."""
-    if web_address(url) is None:
-        return 404, _sized(NO_LINK), NO_LINK
     location = (b"location", header_of(url))
     return 302, [*_COMMON, location, (b"content-length", b"0")], b""
 

@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 from mailqueue.suppression.subscriptions.model import MARKETING, Subscription
 
 DEFAULT_LANGUAGE = "en"
+_FROM_RIGHT = frozenset({"ar", "he"})
+"""Languages that are written from the right."""
 _MAX_TAGS = 20
 """Language tags of an Accept-Language header that are looked at."""
 
@@ -24,6 +26,11 @@ class PageTexts:
 
     tag: str
     texts: Mapping[str, Any]
+
+    @property
+    def direction(self) -> str:
+        """Return the direction of the language's script, as HTML writes it."""
+        return "rtl" if self.tag in _FROM_RIGHT else "ltr"
 
     def __getitem__(self, name: str) -> str:
         return str(self.texts[name])

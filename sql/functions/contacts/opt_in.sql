@@ -9,6 +9,9 @@ AS $$
         ('en', 'Please confirm: %s', 'Do you want to receive this mail from %s: %s?',
          'Please confirm here',
          'If you did not ask for it, do nothing: you will get no more of it. The link works for 7 days.'),
+        ('ar', 'يرجى التأكيد: %s', 'هل تريد تلقي هذه الرسائل من %s: %s؟',
+         'يرجى التأكيد هنا',
+         'إذا لم تكن قد طلبت ذلك فلا تفعل شيئًا: لن تتلقى المزيد منها. الرابط صالح لمدة 7 أيام.'),
         ('de', 'Bitte bestätigen: %s', 'Möchten Sie diese Post von %s erhalten: %s?',
          'Bitte hier bestätigen',
          'Wenn Sie nicht darum gebeten haben, tun Sie nichts: Dann kommt nichts mehr. Der Link gilt 7 Tage.'),
@@ -18,6 +21,9 @@ AS $$
         ('fr', 'Veuillez confirmer : %s', 'Voulez-vous recevoir ce courrier de %s : %s ?',
          'Veuillez confirmer ici',
          'Si vous n’avez rien demandé, ne faites rien : vous n’en recevrez plus. Le lien est valable 7 jours.'),
+        ('he', 'נא לאשר: %s', 'לקבל הודעות אלה מאת %s: %s?',
+         'נא לאשר כאן',
+         'אם לא ביקשת זאת, אין צורך לעשות דבר: לא יגיעו אליך עוד כאלה. הקישור פועל במשך 7 ימים.'),
         ('it', 'Confermi, per favore: %s', 'Vuole ricevere questa posta da %s: %s?',
          'Confermi qui, per favore',
          'Se non l’ha chiesto, non faccia nulla: non ne riceverà altra. Il link vale 7 giorni.'),
@@ -82,8 +88,9 @@ BEGIN
         ELSE
             w := mailqueue.confirmation_words(c.language);
             v_email := mailqueue.enqueue(p.name, c.email, format(w.subject, v_label),
-                format('<!doctype html><html lang="%s"><body><p>%s</p><p><a href="{{ confirm_url }}">%s</a></p>'
-                       '<p>%s</p></body></html>', w.language,
+                format('<!doctype html><html lang="%s" dir="%s"><body><p>%s</p>'
+                       '<p><a href="{{ confirm_url }}">%s</a></p><p>%s</p></body></html>', w.language,
+                       CASE WHEN w.language IN ('ar', 'he') THEN 'rtl' ELSE 'ltr' END,
                        mailqueue.html_text(format(w.question, p.label, v_label)), w.button, w.otherwise),
                 format(E'%s\n\n%s:\n{{ confirm_url }}\n\n%s\n', format(w.question, p.label, v_label), w.button,
                        w.otherwise), v_options);

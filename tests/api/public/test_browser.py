@@ -142,6 +142,23 @@ async def test_a_contact_confirms_by_one_press_and_nothing_hinders(site: Site) -
     assert await make.rows(site.shop.conn, query) == [(False,)]
 
 
+@pytest.mark.parametrize("tag", ["ar", "he"])
+async def test_pages_in_scripts_from_the_right_begin_at_the_right(site: Site, tag: str) -> None:
+    context = await site.browser.new_context(viewport={"width": 360, "height": 700})
+    page = await context.new_page()
+    faults: list[str] = []
+    for path in (await site.shop.preferences_of("right@example.com", "news"), "/t/c/x"):
+        for scheme in SCHEMES:
+            await page.emulate_media(color_scheme=scheme)
+            await page.goto(f"{site.url}{path}?lang={tag}")
+            faults += await faults_of(page)
+            heading = page.get_by_role("heading").first
+            shown = await heading.evaluate("e => getComputedStyle(e).direction")
+            assert shown == "rtl", path
+
+    assert faults == []
+
+
 async def faults_of(page: Page) -> list[str]:
     """Return what axe-core finds, and whether the page is wider than the window."""
     results = await Axe().run(page, options=RULES)

@@ -153,11 +153,11 @@ async def test_it_speaks_the_readers_language(shop: Leaving) -> None:
     german = await shop.http.get(link, headers={"Accept-Language": "xx, de-AT;q=0.9, en;q=0.8"})
     chosen = await shop.http.get(link + "?lang=fr", headers={"Accept-Language": "de"})
 
-    assert '<html lang="de">' in german.text
+    assert '<html lang="de" dir="ltr">' in german.text
     assert german.headers["content-language"] == "de"
     assert "<legend>Neues</legend>" in german.text
     assert "Einmal im Monat &lt;b&gt;neu&lt;/b&gt;." in german.text
-    assert '<html lang="fr">' in chosen.text
+    assert '<html lang="fr" dir="ltr">' in chosen.text
     assert 'action="?lang=fr"' in chosen.text
 
 
@@ -186,7 +186,9 @@ def test_every_language_says_everything() -> None:
     ]
 
     assert len(names) == 1
-    assert len(WORDS) >= 8
+    assert len(WORDS) >= 10
+    assert all(len(one.texts["months"]) == 12 for one in WORDS.values())
+    assert {tag for tag, one in WORDS.items() if one.direction == "rtl"} == {"ar", "he"}
     for name in slots[0]:
         assert {tuple(sorted(set(one[name]))) for one in slots} == {
             tuple(sorted(set(slots[0][name])))
