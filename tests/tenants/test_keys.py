@@ -52,6 +52,25 @@ async def test_the_key_itself_is_nowhere_in_the_database(conn: Conn) -> None:
     assert issued.key.reveal()[8:] not in row
 
 
+async def test_a_project_has_a_thousand_valid_keys_and_no_more(conn: Conn) -> None:
+    await make.project(conn, "shop")
+    await conn.execute(
+        "INSERT INTO mailqueue.api_keys (project_id, name, key_hash, hint, is_test, scopes,"
+        " expires_at) SELECT p.id, 'key ' || n, sha256(n::text::bytea), 'mq_test_x', true,"
+        " ARRAY['project:read'],"
+        " CASE WHEN n > 1000 THEN now() - interval '1 s' END"
+        " FROM mailqueue.projects AS p, generate_series(1, 1100) AS n WHERE p.name = 'shop'"
+    )
+    with pytest.raises(InvalidField, match="has 1000 valid keys") as refused:
+        async with conn.transaction():
+            await issue_key(conn, "shop", "web", is_test=True)
+    await issue_key(conn, "default", "web", is_test=True)
+    await revoke_key(conn, "shop", "key 7")
+    await issue_key(conn, "shop", "web", is_test=True)
+
+    assert refused.value.field == "name"
+
+
 async def test_revoked_and_expired_keys_are_refused(conn: Conn) -> None:
     revoked = await issue_key(conn, "default", "old", is_test=True)
     await revoke_key(conn, "default", "old")

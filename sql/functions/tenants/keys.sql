@@ -71,11 +71,18 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
+    c_keys CONSTANT integer := 1000;                         -- of a project that are not revoked and not over
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(p_is_test);
     PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
+    IF (SELECT count(*) >= c_keys FROM mailqueue.api_keys AS o
+         WHERE o.project_id = p_project AND o.revoked_at IS NULL AND o.rotated_at IS NULL
+           AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp())) THEN
+        PERFORM mailqueue.refuse('name', format('the project has %s valid keys, the most it may have: revoke one',
+                                                c_keys));
+    END IF;
     INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at,
                                          requests_per_second)
     VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.*
