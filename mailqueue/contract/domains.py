@@ -18,6 +18,25 @@ class DkimKeyStatus(StrEnum):
     REVOKED = "revoked"  # destroyed
 
 
+class FindingStatus(StrEnum):
+    """Result of one check, best first."""
+
+    PASS = "pass"  # noqa: S105
+    WARN = "warn"  # mail gets through; something should be better
+    FAIL = "fail"
+    UNKNOWN = "unknown"  # no name server answered
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRecords(Value):
+    """States of a domain's records in its newest check; it is checked once a day."""
+
+    checked_at: datetime
+    dkim: FindingStatus | None
+    spf: FindingStatus | None
+    dmarc: FindingStatus | None
+
+
 @dataclass(frozen=True, slots=True)
 class DkimKeyDetails(Value):
     """A DKIM key and the DNS record to publish for it."""
@@ -44,6 +63,8 @@ class DkimKeyDetails(Value):
     needed_until: datetime | None
     """Time until which the record of a retired key must stay in DNS."""
     revoked_at: datetime | None
+    domain_records: DomainRecords | None
+    """Records of the domain in DNS; null while no key signs for it, and until its first check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +91,6 @@ class SigningRequirement(Value):
 
     project: str
     is_dkim_required: bool
-
-
-class FindingStatus(StrEnum):
-    """Result of one check, best first."""
-
-    PASS = "pass"  # noqa: S105
-    WARN = "warn"  # mail gets through; something should be better
-    FAIL = "fail"
-    UNKNOWN = "unknown"  # no name server answered
 
 
 @dataclass(frozen=True, slots=True)

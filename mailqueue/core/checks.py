@@ -23,6 +23,7 @@ CHECKS = (
     "health_of_inbox_watch",
     "health_of_events",
     "health_of_tracking",
+    "health_of_domains",
     "health_of_maintenance",
     "health_of_server",
 )

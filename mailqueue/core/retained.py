@@ -225,6 +225,7 @@ RETAINED = (
             " AND m.warm_up IS NOT NULL AND o.day >= m.warm_up_from)"
         ),
     ),
+    Retained("domain_checks", "domain_checks", "checked_at", Removal.SWEPT, days=90),
     Retained(
         "bulk_operations",
         "bulk_operations",

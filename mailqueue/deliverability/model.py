@@ -6,7 +6,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mailqueue.contract.domains import DkimKeyStatus, DnsRecord, DomainFinding, FindingStatus
+from mailqueue.contract.domains import (
+    DkimKeyStatus,
+    DnsRecord,
+    DomainFinding,
+    DomainRecords,
+    FindingStatus,
+)
 from mailqueue.dkim.keys import Algorithm
 from mailqueue.dkim.record import record_name, record_text
 
@@ -38,6 +44,11 @@ class DkimKey:
     retired_at: datetime | None
     needed_until: datetime | None
     revoked_at: datetime | None
+    checked_at: datetime | None = None
+    """Time of the newest check of its domain; None: no key signs for it, or not checked yet."""
+    dkim: str | None = None
+    spf: str | None = None
+    dmarc: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "algorithm", Algorithm(self.algorithm))
@@ -53,6 +64,18 @@ class DkimKey:
         """Return the text its TXT record must have; p= is empty if the key is revoked."""
         is_revoked = self.status is DkimKeyStatus.REVOKED
         return record_text(self.algorithm, "" if is_revoked else self.public_key)
+
+    @property
+    def records(self) -> DomainRecords | None:
+        """Return the states of its domain's records in the newest check."""
+        if self.checked_at is None:
+            return None
+        states = (None if each is None else FindingStatus(each) for each in self._states)
+        return DomainRecords(self.checked_at, *states)
+
+    @property
+    def _states(self) -> tuple[str | None, ...]:
+        return self.dkim, self.spf, self.dmarc
 
 
 @dataclass(frozen=True, slots=True)

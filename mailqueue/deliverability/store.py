@@ -1,6 +1,7 @@
 """DKIM keys and domain checks as rows; the only file here that runs SQL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.deliverability.findings import DomainFindings
 from mailqueue.deliverability.model import ActiveKey, DkimKey, DomainCheck, SigningProject
 
 
@@ -112,6 +114,26 @@ async def record_check(
         "findings": Jsonb(list(findings)),
     }
     await run(conn, "record_domain_check", params)
+
+
+async def record_checks(conn: Conn, found: Sequence[tuple[UUID, DomainFindings]]) -> None:
+    """Store the findings about domains, each of the project with that id."""
+    params = {
+        "projects": [project_id for project_id, _ in found],
+        "domains": [each.domain for _, each in found],
+        "are_good": [each.is_good for _, each in found],
+        "findings": [Jsonb([asdict(one) for one in each.findings]) for _, each in found],
+    }
+    await run(conn, "record_domain_checks", params)
+
+
+async def list_keys_of(conn: Conn, domains: Sequence[tuple[UUID, str]]) -> list[DkimKey]:
+    """Return the keys that have or had a record, of these domains of projects."""
+    asked = {
+        "projects": [project_id for project_id, _ in domains],
+        "domains": [domain for _, domain in domains],
+    }
+    return await many(conn, "list_keys_of_domains", asked, DkimKey)
 
 
 async def list_last_checks(

@@ -28,6 +28,7 @@ def key_of(row: DkimKey) -> DkimKeyDetails:
         retired_at=row.retired_at,
         needed_until=row.needed_until,
         revoked_at=row.revoked_at,
+        domain_records=row.records,
     )
 
 

@@ -50,3 +50,13 @@ SELECT mailqueue.describe_columns('domain_checks', ARRAY[
     ['is_good', 'Whether no part of the check failed.'],
     ['findings', 'Results, one object for each part: what, status, found, advice.']
 ]);
+
+SELECT mailqueue.describe_columns('domain_rechecks', ARRAY[
+    ['id', 'Id of the row.'],
+    ['project_id', 'Id of the project.'],
+    ['domain', 'Domain that keys of the project sign for.'],
+    ['checked_at', 'Time of the newest check; NULL: not yet, or no key signs for it.'],
+    ['dkim', 'DKIM in the newest check: pass, warn, fail, or unknown: no name server answered.'],
+    ['spf', 'The same for SPF.'],
+    ['dmarc', 'The same for DMARC.']
+]);

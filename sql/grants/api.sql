@@ -184,6 +184,7 @@ BEGIN
         'USAGE ON SEQUENCE mailqueue.sender_accounts_id_seq',
         'INSERT ON mailqueue.audit_events, mailqueue.domain_checks',
         'SELECT ON mailqueue.domain_checks',
+        'SELECT (project_id, domain, checked_at, dkim, spf, dmarc) ON mailqueue.domain_rechecks',
         'SELECT ON mailqueue.routes, mailqueue.sender_headroom, mailqueue.sender_health',
         'EXECUTE ON FUNCTION mailqueue.failure_window(integer)',  -- in sender_health
         'EXECUTE ON FUNCTION mailqueue.remove_sender(uuid, integer, text),

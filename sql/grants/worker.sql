@@ -95,6 +95,7 @@ BEGIN
         'SELECT, INSERT ON mailqueue.tracking_keys, mailqueue.tracked_links',
         'UPDATE (used_on, url) ON mailqueue.tracked_links',
         'EXECUTE ON FUNCTION mailqueue.note_tracking_gaps(uuid[], text[], bigint[])',
+        'INSERT ON mailqueue.domain_checks',
         'INSERT, UPDATE (retired_at) ON mailqueue.data_keys',
         'EXECUTE ON FUNCTION mailqueue.sealed_password(integer),
             mailqueue.bounced_mail(uuid, text, uuid, text[]), mailqueue.bounce_domains()',

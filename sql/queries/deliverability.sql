@@ -21,12 +21,24 @@ VALUES (%(id)s, %(project_id)s, %(domain)s, %(selector)s, %(algorithm)s, %(publi
 -- name: list_dkim_keys :many
 -- The keys of a project or of all, of one domain or of all, oldest first.
 SELECT k.id, k.project_id, p.name AS project, k.domain, k.selector, k.algorithm, k.public_key, k.status, k.created_at,
-       k.seen_at, k.active_at, k.retired_at, k.needed_until, k.revoked_at
+       k.seen_at, k.active_at, k.retired_at, k.needed_until, k.revoked_at, r.checked_at, r.dkim, r.spf, r.dmarc
 FROM mailqueue.dkim_keys AS k
 JOIN mailqueue.projects AS p ON p.id = k.project_id
+LEFT JOIN mailqueue.domain_rechecks AS r ON r.project_id = k.project_id AND r.domain = k.domain
 WHERE (%(project)s::text IS NULL OR p.name = %(project)s)
   AND (%(domain)s::text IS NULL OR k.domain = %(domain)s)
 ORDER BY p.name, k.domain, k.created_at, k.algorithm DESC, k.selector;
+
+-- name: list_keys_of_domains :many
+-- The keys of these domains that have or had a record in DNS, of each project.
+SELECT k.id, k.project_id, p.name AS project, k.domain, k.selector, k.algorithm, k.public_key, k.status, k.created_at,
+       k.seen_at, k.active_at, k.retired_at, k.needed_until, k.revoked_at
+FROM unnest(%(projects)s::uuid[], %(domains)s::text[]) AS d (project_id, domain)
+JOIN mailqueue.dkim_keys AS k ON k.project_id = d.project_id AND k.domain = d.domain
+JOIN mailqueue.projects AS p ON p.id = k.project_id
+WHERE k.status <> 'pending'
+  AND p.deleted_at IS NULL
+ORDER BY k.project_id, k.domain, k.created_at, k.selector;
 
 -- name: list_keys_in_force :many
 -- The active keys of a project, sealed; RSA first, which every receiver supports.
@@ -85,6 +97,13 @@ VALUES (%(project_id)s, %(by)s, %(action)s, %(subject)s, %(detail)s);
 -- Store the result of a DNS check of a domain.
 INSERT INTO mailqueue.domain_checks (project_id, domain, is_good, findings)
 VALUES (%(project_id)s, %(domain)s, %(is_good)s, %(findings)s);
+
+-- name: record_domain_checks :run
+-- Store the results of DNS checks of domains, at the same places of all arrays.
+INSERT INTO mailqueue.domain_checks (project_id, domain, is_good, findings)
+SELECT c.project_id, c.domain, c.is_good, c.findings
+FROM unnest(%(projects)s::uuid[], %(domains)s::text[], %(are_good)s::boolean[], %(findings)s::jsonb[])
+  AS c (project_id, domain, is_good, findings);
 
 -- name: list_last_domain_checks :many
 -- The newest check of each domain of a project, or of one.

@@ -123,6 +123,7 @@ async def test_temporary_objects_named_like_ours_capture_nothing(
 # What a worker process runs beside the statements of its own two files.
 ALSO_RUN_BY_WORKERS = ("find_sender_by_id", "list_senders", "find_data_key", "list_master_key_ids",
                        "find_key_grant", "list_keys_in_force", "is_dkim_required",
+                       "list_keys_of_domains", "record_domain_checks",
                        "schema_exists", "list_applied_migrations",
                        "list_applied_objects")  # fmt: skip
 

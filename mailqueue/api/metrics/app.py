@@ -6,6 +6,7 @@ database, which are the same at every process of an installation: scrape them on
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -20,6 +21,7 @@ from mailqueue.db.link import Link
 from mailqueue.db.pool import Pool
 from mailqueue.operations.gauges import read_gauges
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.smtp.server.certificate_end import end_of
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.exposition import REGISTRY, FamiliesCollector, shown
 from mailqueue.telemetry.metrics.gauges import families_of
@@ -82,6 +84,27 @@ class PoolCollector(Collector):
                 value=stats.get("requests_waiting", 0),
             ),
         ]
+
+
+class CertificateCollector(Collector):
+    """Shows when the configured certificate of SMTP submission ends, read at each scrape."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the end; 0, which is long over, where the file has no certificate."""
+        try:
+            end = end_of(self._file).timestamp()
+        except (OSError, ValueError):
+            end = 0.0
+        family = GaugeMetricFamily(
+            "mailqueue_certificate_expiry_timestamp_seconds",
+            "When the certificate of a server ends.",
+            labels=["name"],
+        )
+        family.add_metric(["submission"], end)
+        return [family]
 
 
 def metrics_app(figures: DatabaseFigures) -> Starlette:

@@ -3,8 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from prometheus_client.registry import Collector
+
 from mailqueue.api.http.server import bind, listening
-from mailqueue.api.metrics.app import DatabaseFigures, PoolCollector, metrics_app
+from mailqueue.api.metrics.app import (
+    CertificateCollector,
+    DatabaseFigures,
+    PoolCollector,
+    metrics_app,
+)
 from mailqueue.db.pool import Pool
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.metrics.exposition import REGISTRY
@@ -24,14 +31,23 @@ async def metrics_beside(
         yield None
         return
     figures = DatabaseFigures(settings.database)
-    collector = None if pool is None else PoolCollector(pool)
+    collectors = [*_of_pool(pool), *_of_certificate(settings)]
     with bind(given.host, given.port, option="MAILQUEUE_METRICS_PORT") as sock:
-        if collector is not None:
+        for collector in collectors:
             REGISTRY.register(collector)
         try:
             async with listening(metrics_app(figures), sock) as url:
                 yield f"{url}/metrics"
         finally:
             await figures.close()
-            if collector is not None:
+            for collector in collectors:
                 REGISTRY.unregister(collector)
+
+
+def _of_pool(pool: Pool | None) -> list[Collector]:
+    return [] if pool is None else [PoolCollector(pool)]
+
+
+def _of_certificate(settings: Settings) -> list[Collector]:
+    file = settings.submission.certificate
+    return [] if file is None else [CertificateCollector(file)]

@@ -4,6 +4,7 @@ from mailqueue.contract.administration import HealthCheck
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.reported import reported
 from mailqueue.operations.doctor import mail, server, services
+from mailqueue.operations.doctor.certificates import submission_certificate
 from mailqueue.operations.doctor.context import Check, CheckContext, problem
 from mailqueue.operations.doctor.disk_space import report_once
 from mailqueue.operations.doctor.retention import retention
@@ -25,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     mail.credentials,
     mail.attachment_files,
     services.configured_services,
+    submission_certificate,
     retention,
 )
 

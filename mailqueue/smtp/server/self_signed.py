@@ -9,6 +9,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from mailqueue.smtp.server.certificate_end import end_of
+
 VALIDITY = datetime.timedelta(days=365)
 RENEWED_BEFORE = datetime.timedelta(days=30)
 
@@ -20,7 +22,7 @@ def keep_certificate(file: Path) -> None:
         OSError: the file cannot be written.
     """
     try:
-        ends = x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
+        ends = end_of(file)
     except (FileNotFoundError, ValueError):
         ends = datetime.datetime.min.replace(tzinfo=datetime.UTC)
     if ends - datetime.datetime.now(datetime.UTC) > RENEWED_BEFORE:

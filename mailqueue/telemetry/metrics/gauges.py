@@ -108,6 +108,11 @@ GAUGES = (
         "mailqueue_failing_domains",
         "Domains whose last check of DKIM, SPF and DMARC failed, of checks of the last 35 days.",
     ),
+    Gauge(
+        "mailqueue_domain_records",
+        "Domains that keys sign for, by the state of a DNS record in their daily check.",
+        ("record", "state"),
+    ),
 )
 
 

@@ -22,11 +22,20 @@ AS $$
        AND a.expires_at BETWEEN clock_timestamp() AND clock_timestamp() + interval '14 days'
     UNION ALL
     SELECT 'mailqueue_failing_domains', '{}'::text[], count(*)::float8
-      FROM (SELECT DISTINCT ON (c.project_id, c.domain) c.is_good
-              FROM mailqueue.domain_checks AS c
-             WHERE c.checked_at > clock_timestamp() - interval '35 days'
-             ORDER BY c.project_id, c.domain, c.checked_at DESC) AS last
+      FROM mailqueue.checked_domains() AS d
+     CROSS JOIN LATERAL (SELECT c.is_good FROM mailqueue.domain_checks AS c
+                          WHERE c.project_id = d.project_id AND c.domain = d.domain
+                            AND c.checked_at > clock_timestamp() - interval '35 days'
+                          ORDER BY c.checked_at DESC LIMIT 1) AS last
      WHERE NOT last.is_good
+    UNION ALL
+    SELECT 'mailqueue_domain_records', ARRAY[r.record, s.state], count(f.state)::float8
+      FROM unnest('{dkim,spf,dmarc}'::text[]) AS r (record)
+     CROSS JOIN unnest('{pass,warn,fail,unknown}'::text[]) AS s (state)
+      LEFT JOIN (SELECT e.record, e.state FROM mailqueue.domain_rechecks AS d
+                  CROSS JOIN LATERAL (VALUES ('dkim', d.dkim), ('spf', d.spf), ('dmarc', d.dmarc)) AS e (record, state)
+                ) AS f ON f.record = r.record AND f.state = s.state
+     GROUP BY r.record, s.state
 $$;
 COMMENT ON FUNCTION mailqueue.gauges_of_upkeep() IS
     'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, records of DNS.';

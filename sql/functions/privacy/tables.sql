@@ -8,8 +8,8 @@ LANGUAGE sql IMMUTABLE
 AS $$
     SELECT p_name = ANY (ARRAY['projects', 'api_keys', 'administrators', 'sender_accounts', 'templates',
         'template_versions', 'template_texts',
-        'template_parts', 'dkim_keys', 'domain_checks', 'domain_rates', 'routing_rules', 'retry_ladders', 'pauses',
-        'retention_rules',
+        'template_parts', 'dkim_keys', 'domain_checks', 'domain_rechecks', 'domain_rates', 'routing_rules',
+        'retry_ladders', 'pauses', 'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',
         'console_users', 'event_rules', 'birthday_rules', 'contact_lists', 'sequences', 'sequence_versions',
         'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels'])

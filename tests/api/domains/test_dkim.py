@@ -87,6 +87,22 @@ async def test_a_domain_is_looked_at_as_receivers_do(shop: Wired, zone: Zone) ->
         assert await make.scalar(conn, kept) == 1
 
 
+async def test_a_key_shows_what_the_newest_check_of_its_domain_found(
+    shop: Wired, zone: Zone
+) -> None:
+    key = (await shop.call("POST", PATH, KEY | {"domain": "seen.example"})).json()
+    path = f"{PATH}/{key['id']}"
+    zone.text(key["dns_name"], key["dns_txt_record"])
+    found = (await shop.call("POST", f"{path}/verify")).json()
+    assert found["key"]["domain_records"] is None
+
+    await shop.call("GET", f"{PATH}/check?domain=seen.example")
+
+    records = (await shop.call("GET", path)).json()["domain_records"]
+    assert records.pop("checked_at")
+    assert records == {"dkim": "pass", "spf": "fail", "dmarc": "fail"}
+
+
 async def test_what_is_wrong_is_named(shop: Wired) -> None:
     for body, field in (
         ({}, "domain"),

@@ -56,6 +56,9 @@ def test_a_key_is_made_published_and_seen(cli: Cli, zone: Zone) -> None:
     (listed,) = cli.json("dkim", "list", "--project", "default")["data"]
     assert listed["status"] == "active"
     assert not any("private" in name for name in listed)
+    assert listed["domain_records"] is None
+    cli("dkim", "check", "example.com")
+    assert "pass/fail/fail" in cli("dkim", "list").stdout
 
 
 def test_records_are_printed_ready_to_paste(cli: Cli) -> None:

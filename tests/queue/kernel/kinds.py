@@ -27,6 +27,7 @@ from tests.inbound.json_provider import kept
 from tests.mail.direct.inline import mail
 from tests.publishing import outboxes
 from tests.queue.kernel.compared import ab_tests
+from tests.queue.kernel.domains import domains
 from tests.queue.kernel.files import exports
 from tests.queue.kernel.rows import DONE, Kind, Rows, ids_of
 from tests.queue.kernel.timed import list_sends, schedule_runs, schedules, sequences, timed_events
@@ -225,4 +226,5 @@ KINDS: Mapping[str, Kind] = {
     "stats": stats,
     "exports": exports,
     "ab-tests": ab_tests,
+    "domains": domains,
 }

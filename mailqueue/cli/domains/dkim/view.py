@@ -22,6 +22,8 @@ _KEYS = (
     Column("status", "STATUS"),
     Column("seen_at", "SEEN IN DNS"),
     Column("needed_until", "RECORD NEEDED UNTIL"),
+    Column("checked_at", "DOMAIN CHECKED"),
+    Column("records", "DKIM/SPF/DMARC"),
 )
 _FOUND = (
     Column("name", "RECORD"),
@@ -68,7 +70,15 @@ def _row(key: DkimKey) -> dict[str, object]:
         "status": key.status,
         "seen_at": key.seen_at,
         "needed_until": key.needed_until,
+        "checked_at": key.checked_at,
+        "records": _records(key),
     }
+
+
+def _records(key: DkimKey) -> str | None:
+    if key.records is None:
+        return None
+    return "/".join(each or "-" for each in (key.records.dkim, key.records.spf, key.records.dmarc))
 
 
 def _found(each: Publication) -> dict[str, object]:
