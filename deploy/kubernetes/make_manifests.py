@@ -12,7 +12,14 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+from network_policies import (  # noqa: E402
+    DATABASE,
+    METRICS_PORT,
+    egress_policies,
+    ingress_policies,
+)
 
 from mailqueue.core.services.model import Service  # noqa: E402
 from mailqueue.core.services.registry import SERVICES  # noqa: E402
@@ -20,7 +27,6 @@ from mailqueue.core.services.registry import SERVICES  # noqa: E402
 FILE = Path(__file__).with_name("mailqueue.yml")
 NAMESPACE = "mailqueue"
 IMAGE = "registry.example.com/mailqueue:0.1.0"
-METRICS_PORT = 9464
 PORTS = {
     "api": {"api": 8025, "links": 8026},
     "console": {"console": 8081},
@@ -46,7 +52,9 @@ HEAD = f"""\
 #   {_SECRET} generic mailqueue-migrate --from-file=password=migrate.password
 #   {_SECRET} tls mailqueue-submission --cert=fullchain.pem --key=privkey.pem
 #   {_SECRET} tls mailqueue-tls --cert=fullchain.pem --key=privkey.pem
-# Change names, image and database, and apply it. For an upgrade delete the job first.
+# Change names, image and database, its network {DATABASE} too, and apply it. For an upgrade delete
+# the job first. Pods connect to name servers, the database and what their service needs alone:
+# network_policies.py has the ports.
 """
 
 
@@ -229,28 +237,14 @@ def _around(one: Service) -> Iterator[dict[str, Any]]:
 
 def _policies() -> Iterator[dict[str, Any]]:
     policy = "networking.k8s.io/v1", "NetworkPolicy"
-    yield _named(
-        *policy, "mailqueue-none", {"spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}
-    )
-    rules = {
-        "metrics": (
-            {"matchLabels": {"app.kubernetes.io/name": "mailqueue"}},
-            [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
-            [METRICS_PORT],
-        ),
-    }
-    ingress = [
-        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress-nginx"}}}
-    ]
-    for name in PROBED:
-        rules[name] = ({"matchLabels": _labels(name)}, ingress, list(PORTS[name].values()))
-    for name in PORTS.keys() - set(PROBED):
-        anyone: list[dict[str, Any]] = [{"ipBlock": {"cidr": "0.0.0.0/0"}}]
-        rules[name] = ({"matchLabels": _labels(name)}, anyone, list(PORTS[name].values()))
-    for name, (pods, sources, ports) in sorted(rules.items()):
-        allowed = {"from": sources, "ports": [{"protocol": "TCP", "port": port} for port in ports]}
-        spec = {"podSelector": pods, "policyTypes": ["Ingress"], "ingress": [allowed]}
-        yield _named(*policy, f"mailqueue-to-{name}", {"spec": spec})
+    nothing = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    yield _named(*policy, "mailqueue-none", {"spec": nothing})
+    names = ("migrate", *(one.name for one in SERVICES if one.container or one.unit))
+    for name, spec in (
+        *ingress_policies(PORTS, PROBED, _labels),
+        *egress_policies(names, _labels),
+    ):
+        yield _named(*policy, name, {"spec": spec})
 
 
 def _ingress() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from ipaddress import ip_address, ip_network
 from types import ModuleType
 from typing import Any
 
@@ -141,3 +142,79 @@ def test_budgets_and_scaling_name_deployments(kind: str) -> None:
 
     assert found
     assert set(found) <= set(of_kind("Deployment"))
+
+
+def egress_of(service: str) -> list[dict[str, Any]]:
+    """Return what the policies let pods of a service connect to."""
+    labels = MAKER._labels(service)
+    return [
+        rule
+        for spec in of_kind("NetworkPolicy").values()
+        if "Egress" in spec["policyTypes"]
+        and spec["podSelector"].get("matchLabels", {}).items() <= labels.items()
+        for rule in spec.get("egress", [])
+    ]
+
+
+def internet_of(service: str) -> list[dict[str, Any]]:
+    """Return the rules of a service that lead out of the cluster, but to the database."""
+    database = {"ipBlock": {"cidr": MAKER.DATABASE}}
+    return [
+        rule
+        for rule in egress_of(service)
+        if any("ipBlock" in peer and peer != database for peer in rule["to"])
+    ]
+
+
+PODS = sorted({*of_kind("Deployment"), "migrate"})
+
+
+def test_a_pod_connects_to_nothing_that_no_policy_names() -> None:
+    [nothing] = [spec for spec in of_kind("NetworkPolicy").values() if spec["podSelector"] == {}]
+
+    assert nothing == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+@pytest.mark.parametrize("service", PODS)
+def test_every_pod_reaches_name_servers_and_the_database(service: str) -> None:
+    ports = [
+        (port["protocol"], port["port"])
+        for rule in egress_of(service)
+        for port in rule.get("ports", [])
+    ]
+
+    assert {("UDP", 53), ("TCP", 53), ("TCP", 5432)} <= set(ports)
+    for rule in egress_of(service):
+        if {"protocol": "TCP", "port": 5432} in rule.get("ports", []):
+            assert rule["to"] == [{"ipBlock": {"cidr": MAKER.DATABASE}}]
+
+
+def test_ports_of_smtp_are_open_to_services_that_connect_to_servers_of_accounts_alone() -> None:
+    open_to = {
+        service
+        for service in PODS
+        for rule in internet_of(service)
+        if service != "webhooks" and {25, 465, 587} & {port["port"] for port in rule["ports"]}
+    }
+
+    assert open_to == {"api", "console", "send"}
+
+
+def test_no_pod_reaches_networks_of_the_cluster_by_way_of_the_internet() -> None:
+    rules = [rule for service in PODS for rule in internet_of(service)]
+
+    assert rules
+    for rule in rules:
+        [peer] = rule["to"]
+        left_out = {ip_network(each) for each in peer["ipBlock"]["except"]}
+        for address in ("10.96.0.1", "192.168.0.1", "172.20.1.1", "169.254.169.254", "127.0.0.1"):
+            assert any(ip_address(address) in each for each in left_out), address
+        assert not any(ip_address("8.8.8.8") in each for each in left_out)
+
+
+def test_what_needs_the_database_alone_does_not_reach_the_internet() -> None:
+    assert {service for service in PODS if not internet_of(service)} == {
+        "migrate",
+        "bounces",
+        "rabbitmq",
+    }
