@@ -45,6 +45,7 @@ DEEP_PLACES = (
     "tests/contacts/sends/test_killed.py",
     "tests/cost",
     "tests/deploy/test_container_logins.py",
+    "tests/deploy/test_image.py",
     "tests/deploy/test_scripts.py",
     "tests/docs/test_site.py",
     "tests/embedded",

@@ -1,6 +1,7 @@
 """The container files name only existing variables, commands, options and files."""
 
 import importlib
+import json
 import re
 import shlex
 from typing import Any
@@ -137,6 +138,29 @@ def test_the_image_copies_existing_files_and_runs_as_an_unprivileged_user() -> N
             assert (ROOT / name).exists(), name
     assert re.search(r"^USER mailqueue$", DOCKERFILE, re.MULTILINE)
     assert re.search(r"^FROM python:3\.1[1-9]-slim$", DOCKERFILE, re.MULTILINE)
+
+
+def test_only_the_stage_that_builds_has_what_builds() -> None:
+    build, final = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
+
+    assert build.startswith("python:3.13-slim AS build\n")
+    assert "pip wheel" in build
+    assert "--require-hashes" in build
+    assert not re.search(r"\b(pip wheel|apt-get|gcc|build-essential|COPY)\b", final)
+    assert "--no-index --no-deps /wheels/*.whl" in final
+    assert "source=/wheels,target=/wheels" in final, "the wheels are no layer of the image"
+
+
+def test_the_image_runs_as_the_user_and_group_of_the_manifests_and_its_health_is_asked() -> None:
+    assert "--uid 10001 --gid mailqueue" in DOCKERFILE
+    assert "--gid 10001 mailqueue" in DOCKERFILE
+    [command] = re.findall(r"^HEALTHCHECK [^\n]* CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
+    program = json.loads(command)
+    assert program[:3] == ["python", "-P", "-c"]
+    compile(program[3], "Dockerfile", "exec")
+    assert "/livez" in program[3]
+    assert "MAILQUEUE_METRICS_PORT=9464" in DOCKERFILE
+    assert (ROOT / "Dockerfile").read_text("utf-8").startswith("# Not built: ")
 
 
 def test_what_is_copied_is_let_through_to_the_build() -> None:
