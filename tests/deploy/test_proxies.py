@@ -51,6 +51,15 @@ def test_both_files_have_the_same_names_and_ports() -> None:
         )
 
 
+def test_logs_of_nginx_are_kept_for_90_days_each_and_read_by_no_other_rule() -> None:
+    text = (ROOT / "deploy" / "nginx" / "logrotate.conf").read_text("utf-8")
+    logged = set(re.findall(r"(?:access|error)_log (/\S+)", NGINX_CONF.read_text("utf-8")))
+
+    for setting in ("daily", "rotate 90", "maxage 90", "ignoreduplicates"):
+        assert f"\n    {setting}\n" in text
+    assert logged == set(re.findall(r"(/var/log/nginx/\S+)", text))
+
+
 def test_nothing_that_names_links_is_logged() -> None:
     text = NGINX_CONF.read_text()
     formats = re.findall(r"log_format \w+ ((?:'.*'\s*)+);", text)
