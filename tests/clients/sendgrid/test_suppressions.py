@@ -183,6 +183,6 @@ def test_what_is_invalid_is_refused_by_name(client: Any, query: Any, field: str)
 
 def test_what_is_not_there_is_refused_in_sendgrids_form(client: Any) -> None:
     with pytest.raises(NotFoundError) as caught:
-        client.asm.groups.get()
+        client.asm.unknown.get()
 
     assert set(caught.value.to_dict["errors"][0]) == {"message", "field", "help"}

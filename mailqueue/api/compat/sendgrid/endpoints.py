@@ -21,6 +21,7 @@ from mailqueue.api.compat.sendgrid.faults import (
     rates,
     refused,
 )
+from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
@@ -112,6 +113,7 @@ SENDGRID = CompatApi(
     name="sendgrid",
     endpoints=(
         sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),
+        *GROUP_ENDPOINTS,  # before the addresses of a group, of which `search` is none
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,

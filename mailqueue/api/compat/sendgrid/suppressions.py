@@ -22,10 +22,10 @@ from mailqueue.api.compat.suppressed.lists import (
 )
 from mailqueue.api.compat.suppressed.model import (
     ALL_EMAIL,
-    ALL_OPTIONAL,
     BOUNCED,
     CHOSEN,
     COMPLAINED,
+    UNSUBSCRIBED,
     AddressFilter,
     SuppressedAddress,
     SuppressedList,
@@ -49,7 +49,6 @@ MAX_NUMBER = 2**31 - 1
 _Handler = Callable[[RequestContext], Awaitable[Response]]
 Body = TypeVar("Body", bound=BaseModel)
 _Emails = Annotated[list[StorableText], Field(min_length=1, max_length=MAX_IN_REQUEST)]
-GLOBAL = SuppressedList(CHOSEN, (ALL_EMAIL, ALL_OPTIONAL))
 LISTS: Mapping[str, tuple[SuppressedList, tuple[str, ...]]] = {
     "bounces": (SuppressedList(BOUNCED), ("created", "email", "reason", "status")),
     "spam_reports": (SuppressedList(COMPLAINED), ("created", "email", "ip")),
@@ -57,7 +56,7 @@ LISTS: Mapping[str, tuple[SuppressedList, tuple[str, ...]]] = {
     # address is refused when it is sent to.
     "blocks": (SuppressedList(()), ("created", "email", "reason", "status")),
     "invalid_emails": (SuppressedList(()), ("created", "email", "reason")),
-    "unsubscribes": (GLOBAL, ("created", "email")),
+    "unsubscribes": (UNSUBSCRIBED, ("created", "email")),
 }
 """The addresses of each list, and the fields that it has."""
 
@@ -124,7 +123,7 @@ def removing(wanted: SuppressedList) -> _Handler:
     async def remove(call: RequestContext) -> Response:
         refuse_subuser(call.request)
         await _remove(call, wanted, [call.path["email"]])
-        return _nothing()
+        return no_content()
 
     return remove
 
@@ -141,7 +140,7 @@ def removing_many(wanted: SuppressedList) -> _Handler:
         if body.emails is None:
             raise SendGridRefused([Wrong("emails is required", "emails")])
         await _remove(call, wanted, body.emails)
-        return _nothing()
+        return no_content()
 
     return remove_many
 
@@ -154,27 +153,27 @@ async def add_global(call: RequestContext) -> Response:
 async def show_global(call: RequestContext) -> Response:
     """Return an address that is unsubscribed from everything; an empty object for another."""
     refuse_subuser(call.request)
-    one = await find_address(call, GLOBAL, call.path["email"])
+    one = await find_address(call, UNSUBSCRIBED, call.path["email"])
     return json_answer({} if one is None else {"recipient_email": one.address})
 
 
 async def add_to_group(call: RequestContext) -> Response:
     """Suppress addresses for the mail of an unsubscribe group."""
-    return await _add(call, _group(call))
+    return await _add(call, category_of_path(call))
 
 
 async def list_group(call: RequestContext) -> Response:
     """List the addresses that are suppressed for an unsubscribe group, newest first."""
     refuse_subuser(call.request)
-    wanted = SuppressedList(CHOSEN, (_group(call),))
+    wanted = SuppressedList(CHOSEN, (category_of_path(call),))
     return await stream_addresses(call, wanted, AddressFilter(), lambda one: one.address)
 
 
 async def remove_from_group(call: RequestContext) -> Response:
     """End the suppression of an address for an unsubscribe group."""
     refuse_subuser(call.request)
-    await _remove(call, SuppressedList(CHOSEN, (_group(call),)), [call.path["email"]])
-    return _nothing()
+    await _remove(call, SuppressedList(CHOSEN, (category_of_path(call),)), [call.path["email"]])
+    return no_content()
 
 
 async def _add(call: RequestContext, category: str) -> Response:
@@ -233,7 +232,7 @@ def refuse_subuser(request: Request) -> None:
         raise HTTPException(HTTPStatus.FORBIDDEN, "on-behalf-of: subusers are not supported")
 
 
-def _group(call: RequestContext) -> str:
+def category_of_path(call: RequestContext) -> str:
     """Return the category of the unsubscribe group of the path.
 
     Raises:
@@ -249,7 +248,7 @@ def _instant(seconds: int | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
-def _nothing() -> Response:
+def no_content() -> Response:
     return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
@@ -286,7 +285,7 @@ SUPPRESSION_ENDPOINTS = (
     suppression_endpoint("POST", _ASM, "Unsubscribe addresses from all mail.", add_global),
     suppression_endpoint("GET", f"{_ASM}/{{email}}", "Find an unsubscribed address.", show_global),
     suppression_endpoint(
-        "DELETE", f"{_ASM}/{{email}}", "End an unsubscribe from all mail.", removing(GLOBAL)
+        "DELETE", f"{_ASM}/{{email}}", "End an unsubscribe from all mail.", removing(UNSUBSCRIBED)
     ),
     suppression_endpoint("GET", _OF_GROUP, "List addresses of a group.", list_group),
     suppression_endpoint("POST", _OF_GROUP, "Unsubscribe addresses from a group.", add_to_group),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mailqueue.api.compat.model import webhook_endpoint
 from mailqueue.api.compat.sendgrid.faults import SendGridRefused, Wrong
-from mailqueue.api.compat.sendgrid.suppressions import body_of, refuse_subuser
+from mailqueue.api.compat.sendgrid.suppressions import body_of, no_content, refuse_subuser
 from mailqueue.api.compat.sendgrid.webhook_model import (
     EventSettings,
     EventTest,
@@ -88,7 +88,7 @@ async def remove(call: RequestContext) -> Response:
     one = await _existing(call)
     async with call.connection() as conn:
         await endpoints.remove(conn, call.caller.project_id, one.id, by=call.by)
-    return _nothing()
+    return no_content()
 
 
 async def show_key(call: RequestContext) -> Response:
@@ -142,7 +142,7 @@ async def test(call: RequestContext) -> Response:
     if not done.success:
         why = done.error or f"the webhook answered {done.response_status}"
         raise SendGridRefused([Wrong(why, "url")])
-    return _nothing()
+    return no_content()
 
 
 async def _added(call: RequestContext, body: EventSettings) -> WebhookRow:
@@ -205,10 +205,6 @@ async def _existing(call: RequestContext) -> WebhookRow:
     if one is None:
         raise NotFound("webhook", "first")
     return one
-
-
-def _nothing() -> Response:
-    return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 _PATH = "/v3/user/webhooks/event"

@@ -70,18 +70,31 @@ async def stream_addresses(
     """Return all addresses of a list as a JSON array, page by page, newest first; with `field`, as
     an object that has the array.
     """
-    first = await list_addresses(call, wanted, replace(chosen, limit=_PAGE_ROWS))
+    return await stream_lists(call, [(wanted, shown)], chosen, field=field)
+
+
+async def stream_lists(
+    call: RequestContext,
+    lists: Sequence[tuple[SuppressedList, Callable[[SuppressedAddress], Any]]],
+    chosen: AddressFilter,
+    *,
+    field: str | None = None,
+) -> StreamingResponse:
+    """Return all addresses of several lists, one list after another, as stream_addresses does."""
+    paged = replace(chosen, limit=_PAGE_ROWS)
+    first = await list_addresses(call, lists[0][0], paged) if lists else []
 
     async def pieces() -> AsyncIterator[bytes]:
-        page, separator = first, b""
+        separator = b""
         yield b"[" if field is None else b'{"%b":[' % field.encode()
-        while page:
-            yield separator + b",".join(write_json(shown(one)) for one in page)
-            separator = b","
-            if len(page) < _PAGE_ROWS:
-                break
-            more = replace(chosen, limit=_PAGE_ROWS, older_than=page[-1].id)
-            page = await list_addresses(call, wanted, more)
+        for place, (wanted, shown) in enumerate(lists):
+            page = first if place == 0 else await list_addresses(call, wanted, paged)
+            while page:
+                yield separator + b",".join(write_json(shown(one)) for one in page)
+                separator = b","
+                if len(page) < _PAGE_ROWS:
+                    break
+                page = await list_addresses(call, wanted, replace(paged, older_than=page[-1].id))
         yield b"]" if field is None else b"]}"
 
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -94,6 +107,21 @@ async def find_address(
     """Return an address of a list; None if it is not there."""
     found = await list_addresses(call, wanted, AddressFilter(email=email, limit=1))
     return found[0] if found else None
+
+
+async def listed_among(
+    call: RequestContext, wanted: SuppressedList, emails: Sequence[str]
+) -> frozenset[str]:
+    """Return those of some addresses that are in a list, as they are given."""
+    spellings = {email: set(address_of(email).spellings) for email in emails}
+    every = sorted(set().union(*spellings.values()))
+    if not every:
+        return frozenset()
+    async with call.connection() as conn:
+        chosen = AddressFilter(limit=len(every))
+        found = await store.list_page(conn, call.caller.project_id, wanted, chosen, spellings=every)
+    there = {one.address for one in found}
+    return frozenset(email for email, each in spellings.items() if each & there)
 
 
 async def add_addresses(call: RequestContext, new: Sequence[NewSuppression]) -> list[str]:

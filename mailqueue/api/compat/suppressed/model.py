@@ -33,6 +33,10 @@ class SuppressedList:
     categories: tuple[str, ...] | None = None
 
 
+UNSUBSCRIBED = SuppressedList(CHOSEN, (ALL_EMAIL, ALL_OPTIONAL))
+"""Addresses that chose to receive no mail at all, or none that can be unsubscribed from."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressFilter:
     """Filters of a page of addresses; an address is listed if all given filters match."""
