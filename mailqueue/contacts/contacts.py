@@ -53,6 +53,13 @@ async def list_page(
     return Page(page, cursor_of(page[-1].id) if len(found) > limit else None)
 
 
+async def list_newer(
+    conn: Conn, project_id: UUID, *, newer_than: UUID, limit: int
+) -> list[Contact]:
+    """Return the next newer contacts after one, oldest first."""
+    return await store.list_newer(conn, project_id, newer_than=newer_than, limit=limit)
+
+
 async def find(conn: Conn, project_id: UUID, who: str) -> Contact:
     """Return the contact of an address or an id.
 

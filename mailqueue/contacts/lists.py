@@ -45,6 +45,23 @@ async def get(conn: Conn, project_id: UUID, name: str) -> ContactList:
     return found[0]
 
 
+async def find(conn: Conn, project_id: UUID, list_id: UUID) -> ContactList:
+    """Return the list of an id.
+
+    Raises:
+        NotFound: there is no list of that id.
+    """
+    found = await store.list_lists(conn, project_id, list_id=list_id)
+    if not found:
+        raise NotFound("list", list_id)
+    return found[0]
+
+
+async def has_contact(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:
+    """Return whether a contact was added to a list, or satisfies its condition."""
+    return await store.is_in_list(conn, project_id, list_id, contact_id)
+
+
 async def add(
     conn: Conn, project_id: UUID, name: str, *, given: Mapping[str, Any], by: str
 ) -> ContactList:

@@ -69,6 +69,14 @@ async def list_page(
     return await many(conn, "list_contacts", asked, Contact)
 
 
+async def list_newer(
+    conn: Conn, project_id: UUID, *, newer_than: UUID, limit: int
+) -> list[Contact]:
+    """Return contacts after one, oldest first."""
+    asked = {"project_id": project_id, "newer_than": newer_than, "limit": limit}
+    return await many(conn, "list_newer_contacts", asked, Contact)
+
+
 async def list_by_id(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[Contact]:
     """Return contacts with these ids, in their order."""
     return await many(
@@ -137,9 +145,11 @@ async def import_lines(
             return await many(conn, "import_contacts", asked, ImportedLine)
 
 
-async def list_lists(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[ContactList]:
-    """Return the lists of a project by name, or the one of the name."""
-    asked = {"project_id": project_id, "name": name}
+async def list_lists(
+    conn: Conn, project_id: UUID, *, name: str | None = None, list_id: UUID | None = None
+) -> list[ContactList]:
+    """Return the lists of a project by name, or the one of the name or the id."""
+    asked = {"project_id": project_id, "name": name, "id": list_id}
     return await many(conn, "list_contact_lists", asked, ContactList)
 
 
@@ -197,6 +207,12 @@ async def list_members(
     """Return contacts of a list after one, in the order of their ids."""
     asked = {"project_id": project_id, "list_id": list_id, "after": after, "limit": limit}
     return await many(conn, "list_list_members", asked, Contact)
+
+
+async def is_in_list(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:
+    """Return whether a contact is in a list."""
+    asked = {"project_id": project_id, "list_id": list_id, "id": contact_id}
+    return await value(conn, "is_in_list", asked, bool)
 
 
 async def try_condition(conn: Conn, project_id: UUID, condition: str, *, limit: int) -> Selected:

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import httpx2
 
@@ -122,6 +123,22 @@ class Served:
             ):
                 answer = await http.post(path, json=body, headers=headers)
                 assert answer.is_success, answer.text
+
+    def key_with(self, *scopes: Scope, is_test: bool = False) -> str:
+        """Return a new key of project `default` with these scopes alone."""
+        return self.run(self._key_with(scopes, is_test=is_test))
+
+    async def _key_with(self, scopes: tuple[Scope, ...], *, is_test: bool) -> str:
+        async with connect(self.database) as conn:
+            made = await issue_key(
+                conn,
+                "default",
+                f"narrow {uuid4()}",
+                is_test=is_test,
+                scopes=scopes,
+                requests_per_second=MANY,
+            )
+            return made.key.reveal()
 
     def count(self) -> int:
         """Return the number of mails, queued and finished."""

@@ -93,7 +93,7 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
 
 
 NOT_THERE = [
-    ("resend", "POST", "/contacts"),
+    ("resend", "POST", "/broadcasts"),
     ("resend", "GET", "/templates"),
     ("resend", "POST", "/emails/x/share"),
     ("postmark", "POST", "/email/bulk"),

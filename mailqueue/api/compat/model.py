@@ -86,6 +86,16 @@ def domain_endpoint(
     return _managing(scope, method, path, summary, handler)
 
 
+def contact_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint of contacts and lists; test keys have their own."""
+    scope = Scope.CONTACTS_READ if method == "GET" else Scope.CONTACTS_WRITE
+    return Endpoint(
+        method, path, scope, summary, handler, once=Once.NEVER, test_keys=ForTestKeys.OWN
+    )
+
+
 def _managing(
     scope: Scope,
     method: str,

@@ -29,6 +29,17 @@ WHERE c.project_id = %(project_id)s::uuid AND c.is_test = coalesce(mailqueue.mod
 ORDER BY c.id DESC
 LIMIT %(limit)s::integer;
 
+-- name: list_newer_contacts :many
+-- Contacts after one, oldest first.
+SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,
+       c.consent_source, c.consent_wording, c.created_at, c.updated_at
+FROM mailqueue.contacts AS c
+WHERE c.project_id = %(project_id)s::uuid AND c.is_test = coalesce(mailqueue.mode(), false)
+  AND c.id > %(newer_than)s::uuid
+  AND c.email_key <> 'erased@erased.invalid'
+ORDER BY c.id
+LIMIT %(limit)s::integer;
+
 -- name: list_contacts_by_id :many
 -- Contacts with these ids, in their order.
 SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,

@@ -1,11 +1,12 @@
 -- Lists of contacts.
 
 -- name: list_contact_lists :many
--- Lists of a project by name, or the one of that name.
+-- Lists of a project by name, or the one of that name or id.
 SELECT l.id, l.name, l.description, l.condition, l.opt_in, l.confirm_template, l.created_by, l.created_at, l.updated_at
 FROM mailqueue.contact_lists AS l
 WHERE l.project_id = %(project_id)s::uuid AND l.is_test = coalesce(mailqueue.mode(), false)
   AND (%(name)s::text IS NULL OR l.name = %(name)s::text)
+  AND (%(id)s::uuid IS NULL OR l.id = %(id)s::uuid)
 ORDER BY l.name;
 
 -- name: put_contact_list :maybe
@@ -31,6 +32,16 @@ SELECT mailqueue.remove_list_members(%(project_id)s::uuid, %(name)s::text, %(ids
 SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,
        c.consent_source, c.consent_wording, c.created_at, c.updated_at
 FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::uuid, %(limit)s::integer) AS c;
+
+-- name: is_in_list :value
+-- Whether a contact is in a list: it was added, or it satisfies the condition.
+SELECT EXISTS (SELECT FROM mailqueue.contact_list_members AS m
+               WHERE m.list_id = %(list_id)s::uuid AND m.contact_id = %(id)s::uuid
+                 AND m.project_id = %(project_id)s::uuid)
+    OR EXISTS (SELECT FROM mailqueue.contact_lists AS l JOIN mailqueue.contacts AS c ON c.project_id = l.project_id
+               WHERE l.id = %(list_id)s::uuid AND l.project_id = %(project_id)s::uuid AND l.condition IS NOT NULL
+                 AND c.id = %(id)s::uuid AND c.is_test = l.is_test
+                 AND mailqueue.is_event_selected(mailqueue.contact_document(c), l.condition));
 
 -- name: try_list_condition :one
 -- How many contacts a condition selects, and the ids of some.

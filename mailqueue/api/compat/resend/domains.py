@@ -5,21 +5,18 @@ domain whose keys are all revoked is gone. Keys that were added elsewhere are sh
 """
 
 from typing import Any
-from uuid import UUID
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import domain_endpoint
-from mailqueue.api.compat.reading import document_of, query_of
-from mailqueue.api.compat.resend.faults import invalid_document
+from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
-from mailqueue.api.http.validation import validated
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.deliverability import keys, publication
@@ -27,7 +24,6 @@ from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
 
-MAX_BODY_BYTES = 64 * 1024
 REGION = "us-east-1"
 _ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 
@@ -39,21 +35,9 @@ class NewDomain(RequestModel):
     region: StorableText = REGION
 
 
-class DomainPage(RequestModel):
-    """The query of GET /domains."""
-
-    limit: int = Field(default=20, ge=1, le=100)
-    after: UUID | None = None
-    before: UUID | None = None
-
-
 async def create(call: RequestContext) -> Response:
     """Add a domain: a DKIM key, pending until its record is in DNS."""
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
-    try:
-        body = validated(NewDomain, document, call.values)
-    except ValidationError as exc:
-        raise invalid_document(exc) from None
+    body = await body_of(call, NewDomain)
     algorithm = Algorithm.RSA
     master, own = platform_key(call), own_key_of(call.request)
     try:
@@ -76,19 +60,10 @@ async def create(call: RequestContext) -> Response:
 
 async def index(call: RequestContext) -> Response:
     """List domains, newest first."""
-    query = query_of(call, DomainPage)
-    if query.after is not None and query.before is not None:
-        raise InvalidField("before", "cannot be given together with `after`")
+    query = page_query(call, ListPage)
     found = list(reversed((await _domains(call)).values()))
-    ids = [each[0].id for each in found]
-    if query.before is not None:
-        newer = found[: ids.index(query.before)] if query.before in ids else found
-        page, has_more = newer[-query.limit :], len(newer) > query.limit
-    else:
-        older = found if query.after not in ids else found[ids.index(query.after) + 1 :]
-        page, has_more = older[: query.limit], len(older) > query.limit
-    data = [_listed(each) for each in page]
-    return json_answer({"object": "list", "has_more": has_more, "data": data})
+    page, has_more = page_of(found, query, lambda each: each[0].id)
+    return list_answer([_listed(each) for each in page], has_more)
 
 
 async def show(call: RequestContext) -> Response:

@@ -18,6 +18,7 @@ from mailqueue.api.compat.accepting import (
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.resend.contacts import CONTACT_ENDPOINTS
 from mailqueue.api.compat.resend.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
@@ -31,6 +32,7 @@ from mailqueue.api.compat.resend.faults import (
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
+from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.resend.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
@@ -48,8 +50,7 @@ MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
 NOT_THERE = (
-    *("/api-keys", "/audiences", "/automations", "/broadcasts", "/contact-properties"),
-    *("/contacts", "/segments", "/templates", "/topics"),
+    *("/api-keys", "/automations", "/broadcasts", "/contact-properties", "/templates", "/topics"),
 )
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
@@ -162,9 +163,14 @@ RESEND = CompatApi(
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
+        *CONTACT_ENDPOINTS,
+        *SEGMENT_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/emails", "/suppressions", "/webhooks", "/domains", *NOT_THERE),
+    roots=(
+        *("/emails", "/suppressions", "/webhooks", "/domains"),
+        *("/contacts", "/segments", "/audiences", *NOT_THERE),
+    ),
     rates=rates,
 )

@@ -1,15 +1,15 @@
 """Resend's API: the addresses that receive no mail at all."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import suppression_endpoint
-from mailqueue.api.compat.reading import document_of, query_of
-from mailqueue.api.compat.resend.faults import invalid_document
+from mailqueue.api.compat.reading import query_of
+from mailqueue.api.compat.resend.pages import body_of
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.compat.suppressed.lists import (
     MAX_ID,
@@ -33,11 +33,9 @@ from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
-from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.suppression.acceptable import new_suppression
 
-MAX_BODY_BYTES = 64 * 1024
 MAX_IN_REQUEST = 100
 _ALL = SuppressedList(EVERY_REASON, (ALL_EMAIL,))
 _BY_ORIGIN = {
@@ -45,7 +43,6 @@ _BY_ORIGIN = {
     "complaint": SuppressedList(COMPLAINED, (ALL_EMAIL,)),
     "manual": SuppressedList(CHOSEN, (ALL_EMAIL,)),
 }
-Body = TypeVar("Body", bound=BaseModel)
 _Emails = Annotated[list[StorableText], Field(min_length=1, max_length=MAX_IN_REQUEST)]
 
 
@@ -110,14 +107,14 @@ async def show(call: RequestContext) -> Response:
 
 async def add(call: RequestContext) -> Response:
     """Suppress an address."""
-    body = await _body(call, NewAddress)
+    body = await body_of(call, NewAddress)
     (one,) = await _added(call, [body.email])
     return json_answer(one)
 
 
 async def add_batch(call: RequestContext) -> Response:
     """Suppress up to 100 addresses."""
-    body = await _body(call, NewAddresses)
+    body = await body_of(call, NewAddresses)
     return json_answer({"data": await _added(call, body.emails)})
 
 
@@ -130,7 +127,7 @@ async def remove(call: RequestContext) -> Response:
 
 async def remove_batch(call: RequestContext) -> Response:
     """End the suppressions of up to 100 addresses; the others of them are not in the answer."""
-    body = await _body(call, GoneAddresses)
+    body = await body_of(call, GoneAddresses)
     if body.ids is not None:
         chosen = AddressFilter(ids=[_number(one) for one in body.ids], limit=MAX_IN_REQUEST)
         found = await list_addresses(call, _ALL, chosen)
@@ -141,14 +138,6 @@ async def remove_batch(call: RequestContext) -> Response:
         for one in found:
             await remove_address(call, one, provider="resend")
     return json_answer({"data": [_removed(one) for one in found]})
-
-
-async def _body(call: RequestContext, model: type[Body]) -> Body:
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
-    try:
-        return validated(model, document, call.values)
-    except ValidationError as exc:
-        raise invalid_document(exc) from None
 
 
 async def _added(call: RequestContext, emails: Sequence[str]) -> list[dict[str, Any]]:

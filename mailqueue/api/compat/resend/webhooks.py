@@ -6,21 +6,18 @@ other formats are not shown here.
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import webhook_endpoint
-from mailqueue.api.compat.reading import document_of, query_of
-from mailqueue.api.compat.resend.faults import invalid_document
+from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
-from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.vault.masterkey import master_key_of
@@ -29,16 +26,7 @@ from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.formats.resend import TYPES
 from mailqueue.webhooks.model import WebhookRow
 
-MAX_BODY_BYTES = 64 * 1024
 _Events = Annotated[list[StorableText], Field(min_length=1, max_length=100)]
-
-
-class WebhookPage(RequestModel):
-    """The query of GET /webhooks."""
-
-    limit: int = Field(default=20, ge=1, le=100)
-    after: UUID | None = None
-    before: UUID | None = None
 
 
 class NewWebhook(RequestModel):
@@ -59,11 +47,7 @@ class WebhookChange(RequestModel):
 
 async def create(call: RequestContext) -> Response:
     """Add a webhook."""
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
-    try:
-        body = validated(NewWebhook, document, call.values)
-    except ValidationError as exc:
-        raise invalid_document(exc) from None
+    body = await body_of(call, NewWebhook)
     async with call.connection() as conn, unlocked(call, own_key_of(call.request), conn):
         try:
             added = await endpoints.add(
@@ -86,22 +70,14 @@ async def create(call: RequestContext) -> Response:
 
 async def index(call: RequestContext) -> Response:
     """List webhooks, newest first."""
-    query = query_of(call, WebhookPage)
-    if query.after is not None and query.before is not None:
-        raise InvalidField("before", "cannot be given together with `after`")
+    query = page_query(call, ListPage)
     async with call.connection() as conn:
         found = await endpoints.list_page(
             conn, call.caller.project_id, limit=endpoints.MAX_WEBHOOKS
         )
     ours = [one for one in reversed(found) if one.format == FormatName.RESEND]
-    if query.before is not None:
-        newer = _until(ours, query.before)
-        page, has_more = newer[-query.limit :], len(newer) > query.limit
-    else:
-        older = ours if query.after is None else ours[len(_until(ours, query.after)) + 1 :]
-        page, has_more = older[: query.limit], len(older) > query.limit
-    data = [_shown(one) for one in page]
-    return json_answer({"object": "list", "has_more": has_more, "data": data})
+    page, has_more = page_of(ours, query, lambda one: one.id)
+    return list_answer([_shown(one) for one in page], has_more)
 
 
 async def show(call: RequestContext) -> Response:
@@ -112,11 +88,7 @@ async def show(call: RequestContext) -> Response:
 
 async def change(call: RequestContext) -> Response:
     """Change URL, events or status of a webhook; what is left out stays."""
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
-    try:
-        body = validated(WebhookChange, document, call.values)
-    except ValidationError as exc:
-        raise invalid_document(exc) from None
+    body = await body_of(call, WebhookChange)
     project_id = call.caller.project_id
     async with call.connection() as conn:
         one = await _found(call, conn)
@@ -158,12 +130,6 @@ async def _found(call: RequestContext, conn: Conn) -> WebhookRow:
     if one.format != FormatName.RESEND:
         raise NotFound("webhook", webhook_id)
     return one
-
-
-def _until(webhooks: Sequence[WebhookRow], webhook_id: UUID) -> list[WebhookRow]:
-    """Return the webhooks before that of an id; all, if there is none. Pure."""
-    ids = [one.id for one in webhooks]
-    return list(webhooks[: ids.index(webhook_id)] if webhook_id in ids else webhooks)
 
 
 def _types_of(events: Sequence[str]) -> list[str]:
