@@ -86,6 +86,16 @@ def domain_endpoint(
     return _managing(scope, method, path, summary, handler)
 
 
+def batch_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint that shows or stops the mail of a batch."""
+    scope = Scope.EMAIL_READ if method == "GET" else Scope.EMAIL_SEND
+    return Endpoint(
+        method, path, scope, summary, handler, once=Once.NEVER, test_keys=ForTestKeys.OWN
+    )
+
+
 def contact_endpoint(
     method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
 ) -> Endpoint:

@@ -24,6 +24,7 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
+from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
 from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
 from mailqueue.api.compat.sendgrid.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.sendgrid.webhooks import WEBHOOK_ENDPOINTS
@@ -115,6 +116,7 @@ SENDGRID = CompatApi(
         sending_endpoint("/v3/mail/send", "Send up to 1,000 emails.", send),
         *GROUP_ENDPOINTS,  # before the addresses of a group, of which `search` is none
         *SUPPRESSION_ENDPOINTS,
+        *SCHEDULED_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
     ),
