@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from mailqueue.api.compat.resend.pages import ListPage
+from mailqueue.api.compat.resend.topics import MAX_CHOICES, TopicChoice
 from mailqueue.api.emails.schema import StorableObject, StorableText
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import InvalidField
@@ -76,6 +77,7 @@ class AddedContact(ContactFields):
 
     email: StorableText
     audience_id: UUID | None = None
+    topics: Annotated[list[TopicChoice], Field(max_length=MAX_CHOICES)] | None = None
     segments: Annotated[list[SegmentRef | UUID], Field(max_length=MAX_SEGMENTS)] | None = None
 
     def segment_ids(self) -> list[UUID]:

@@ -17,6 +17,7 @@ from mailqueue.api.compat.resend.contact_model import AddedContact, ChangedConta
 from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
 from mailqueue.api.compat.resend.segments import listed as listed_segment
 from mailqueue.api.compat.resend.segments import newest_first, segment_of
+from mailqueue.api.compat.resend.topics import choose_topics
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.compat.suppressed.lists import (
     add_addresses,
@@ -54,6 +55,7 @@ async def create(call: RequestContext) -> Response:
         for one in segments:
             await _change_members(call, one, made, is_added=True)
         await _choose(call, made, body.unsubscribed)
+        await choose_topics(call, made, body.topics or ())
     return json_answer({"object": "contact", "id": made.id}, status=201)
 
 

@@ -34,6 +34,7 @@ from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.resend.topics import TOPIC_ENDPOINTS
 from mailqueue.api.compat.resend.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
@@ -49,9 +50,7 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
-NOT_THERE = (
-    *("/api-keys", "/automations", "/broadcasts", "/contact-properties", "/templates", "/topics"),
-)
+NOT_THERE = (*("/api-keys", "/automations", "/broadcasts", "/contact-properties", "/templates"),)
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
@@ -165,12 +164,13 @@ RESEND = CompatApi(
         *DOMAIN_ENDPOINTS,
         *CONTACT_ENDPOINTS,
         *SEGMENT_ENDPOINTS,
+        *TOPIC_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
     roots=(
         *("/emails", "/suppressions", "/webhooks", "/domains"),
-        *("/contacts", "/segments", "/audiences", *NOT_THERE),
+        *("/contacts", "/segments", "/audiences", "/topics", *NOT_THERE),
     ),
     rates=rates,
 )
