@@ -132,6 +132,12 @@ async def find_version(
     return await maybe(conn, "find_template_version", asked, VersionRow)
 
 
+async def find_noted(conn: Conn, template_id: UUID, *, note: str, begins: str) -> int | None:
+    """Return the number of the newest version with a note; None where there is none."""
+    asked = {"template_id": template_id, "note": note, "begins": begins}
+    return await maybe(conn, "find_noted_version", asked, int)
+
+
 async def list_texts(conn: Conn, version_id: UUID) -> list[StoredText]:
     """Return the texts of a version, by language."""
     return await many(conn, "list_template_texts", {"version_id": version_id}, StoredText)

@@ -135,6 +135,11 @@ async def find(
     return found
 
 
+async def number_noted(conn: Conn, template: TemplateRow, note: str, *, begins: str) -> int | None:
+    """Return the number of the newest version whose note is `note`, or begins with `begins`."""
+    return await store.find_noted(conn, template.id, note=note, begins=begins)
+
+
 async def list_all(
     conn: Conn, template: TemplateRow, *, before: int | None = None, limit: int = MAX_LISTED
 ) -> list[VersionRow]:

@@ -88,6 +88,15 @@ WHERE v.template_id = %(template_id)s
            WHEN %(id)s::uuid IS NOT NULL THEN v.id = %(id)s
            ELSE v.status = 'published' END;
 
+-- name: find_noted_version :maybe
+-- The number of the newest version of a template whose note is one, or begins with one.
+SELECT v.version
+FROM mailqueue.template_versions AS v
+WHERE v.template_id = %(template_id)s
+  AND (v.note = %(note)s::text OR starts_with(v.note, %(begins)s::text))
+ORDER BY v.version DESC
+LIMIT 1;
+
 -- name: list_template_texts :many
 -- The content of a version in each language.
 SELECT x.language, x.subject, x.html_body, x.text_body, x.sent_html, x.parts, x.needs

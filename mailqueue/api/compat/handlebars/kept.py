@@ -22,7 +22,13 @@ _MOST_PAGES = 10
 
 
 async def add_template(
-    call: RequestContext, *, slug: str, name: str, text: NewText | None = None
+    call: RequestContext,
+    *,
+    slug: str,
+    name: str,
+    text: NewText | None = None,
+    description: str | None = None,
+    note: str | None = None,
 ) -> TemplateRow:
     """Add a template; its first version is published at once. All is stored, or nothing.
 
@@ -31,7 +37,7 @@ async def add_template(
         Conflict: the slug is taken.
     """
     project_id, now = call.caller.project_id, datetime.now(UTC)
-    new = NewTemplate(slug=slug, name=name, language=LANGUAGE)
+    new = NewTemplate(slug=slug, name=name, description=description, language=LANGUAGE)
     drafted = None
     if text is not None:
         planned = TemplateRow(
@@ -39,14 +45,15 @@ async def add_template(
             published=None,
             newest=None,
         )
+        version = NewVersion({"": text}, note=note)
         drafted = await versions.draft(
-            call.connection, call.services.compile_process, planned, new=NewVersion({"": text})
+            call.connection, call.services.compile_process, planned, new=version
         )
     async with call.in_one_transaction(), call.connection() as conn:
         made = await writing.create(conn, project_id, new=new, by=call.by)
         if drafted is not None:
-            version = await versions.add_drafted(conn, made, drafted, by=call.by)
-            await versions.publish_inlined(conn, made, version, {}, by=call.by)
+            added = await versions.add_drafted(conn, made, drafted, by=call.by)
+            await versions.publish_inlined(conn, made, added, {}, by=call.by)
         return await writing.find_own(conn, project_id, template_id=made.id)
 
 

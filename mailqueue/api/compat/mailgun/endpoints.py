@@ -19,6 +19,8 @@ from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.mailgun.template_tags import version_named
+from mailqueue.api.compat.mailgun.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.mailgun.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.http.context import RequestContext
@@ -39,6 +41,9 @@ async def send(call: RequestContext) -> Response:
     call.size = form.size
     options = await _options(call, options_of(form, datetime.now(UTC)))
     meant = parse_request(form, options)
+    if meant.template is not None:
+        version = await version_named(call, meant.template, meant.version)
+        meant = replace(meant, version=version)
     sent = await accept_together(call, mails_of(meant, _key(call)))
     return _queued(_message_id(sent[0], meant.sender))
 
@@ -116,6 +121,7 @@ MAILGUN = CompatApi(
         *EVENT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
+        *TEMPLATE_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

@@ -53,6 +53,10 @@ class AddressNotFound(InputError):
     """The address is not in the list."""
 
 
+class TagNotFound(InputError):
+    """No mail with the tag was counted in the last days."""
+
+
 class NoWebhook(InputError):
     """There is no such webhook."""
 
@@ -81,6 +85,10 @@ class BadJsonParameter(InvalidField):
         super().__init__(field, "is not a valid JSON")
 
 
+class NamedParameter(InvalidField):
+    """A parameter is invalid; it is named as the client wrote it."""
+
+
 class NoBody(InputError):
     """The mail has no content."""
 
@@ -103,7 +111,7 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
             return description_of(exc.fault)
         case InvalidField():
             return HTTPStatus.BAD_REQUEST, field_description(exc)
-        case DomainNotFound() | AddressNotFound() | NoWebhook():
+        case DomainNotFound() | AddressNotFound() | NoWebhook() | TagNotFound():
             return HTTPStatus.NOT_FOUND, str(exc)
         case Unauthorized():
             return HTTPStatus.UNAUTHORIZED, "Forbidden"
@@ -123,6 +131,8 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, str]:
 
 def field_description(exc: InvalidField) -> str:
     """Return the message for an invalid field. Pure."""
+    if isinstance(exc, NamedParameter):
+        return f"'{exc.field}' parameter: {exc.why}"
     name, dot, rest = exc.field.partition(".")
     field = _FIELD.get(name, name) + dot + rest
     if isinstance(exc, MissingParameter):

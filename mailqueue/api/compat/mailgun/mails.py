@@ -2,7 +2,6 @@
 
 import base64
 import mimetypes
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,7 +39,6 @@ FIELDS = (
 )
 _FILES = ("attachment", "inline")
 _TEMPLATE = frozenset({"version", "text", "variables"})
-_NUMBERED = re.compile(r"v?(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def parse_request(form: Form, options: MailgunOptions) -> ParsedRequest:
             name for name, said in (("html", html), ("text", text)) if TAG in (said or "")
         ),
         template=template,
-        version=_version(form.one("t:version")),
+        version=form.one("t:version"),
         variables=variables,
         files=_files(form),
         options=options,
@@ -168,11 +166,6 @@ def _put(
     if text is None or field not in meant.tagged:
         return text
     return putting.into(text, field)
-
-
-def _version(version: str | None) -> str | None:
-    numbered = _NUMBERED.fullmatch(version or "")
-    return version if numbered is None else numbered[1]
 
 
 def _files(form: Form) -> list[AttachedFile]:
