@@ -1,7 +1,9 @@
 """Preview a template version, and compare two versions."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from mailqueue.contract.templates import Preview
 from mailqueue.core.errors import InvalidField, NotFound, Unavailable
@@ -10,7 +12,7 @@ from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import store
 from mailqueue.templates.accepting import language_of
-from mailqueue.templates.model import StoredText, TemplateRow, VersionRow
+from mailqueue.templates.model import NewText, StoredText, TemplateRow, VersionRow
 from mailqueue.templates.versions import invalid, texts_of
 
 
@@ -57,6 +59,35 @@ async def preview(
         size_bytes=found["size_bytes"],
         warnings=found["warnings"],
     )
+
+
+async def try_texts(
+    lend: Lend,
+    compile_process: CompileProcess,
+    project_id: UUID,
+    words: NewText,
+    *,
+    variables: Mapping[str, Any],
+    is_inlined: bool,
+) -> Mapping[str, str | None]:
+    """Return texts that are not stored as one mail has them, rendered in a process of its own.
+
+    Raises:
+        InvalidField: one does not compile, or cannot be rendered with these variables.
+    """
+    async with lend() as conn:
+        parts = {part.name: part.source for part in await store.list_parts(conn, project_id)}
+    call = partial(compile_process.call, project_id=project_id)
+    asked = {"subject": words.subject, "html": words.html, "text": words.text, "schema": None}
+    try:
+        used = (await call("draft", {**asked, "parts": parts}))["parts"]
+        if is_inlined and words.html is not None:
+            asked["html"] = (await call("inline", {"html": words.html}))["html"]
+        tried = {**asked, "parts": used, "variables": variables, "category": "transactional"}
+        found = await call("preview", tried)
+    except TemplateFault as exc:
+        raise invalid(exc) from None
+    return {"subject": found["subject"], "html_body": found["html"], "text_body": found["text"]}
 
 
 async def usual(conn: Conn, template: TemplateRow) -> VersionRow:

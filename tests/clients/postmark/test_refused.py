@@ -113,9 +113,11 @@ def test_a_message_of_more_than_10_mb_is_refused(site: Served) -> None:
 
 
 def test_a_path_that_is_not_there_is_refused_as_postmark_does(site: Served) -> None:
-    for path in ("/email/bulk", "/stats/outbound", "/email/batch/x"):
+    for path in ("/email/bulk", "/stats/outbound/tracked", "/email/batch/x"):
         answer = post(site, path, {})
         assert (answer.status_code, answer.json()["ErrorCode"]) == (404, 404), path
     answer = requests.get(f"{site.url}/email", timeout=60)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert requests.get(f"{site.url}/stats/outbound", timeout=60).json()["name"] == "not_found"
+    assert (
+        requests.get(f"{site.url}/stats/outbound/tracked", timeout=60).json()["name"] == "not_found"
+    )

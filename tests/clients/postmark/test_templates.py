@@ -211,3 +211,79 @@ def test_templates_of_another_project_are_not_found(site: Served, postmark: Post
     assert refused(lambda: other.templates.edit("receipt", Name="stolen")) == 1101
     assert refused(lambda: other.templates.delete("receipt")) == 1101
     assert postmark.templates.get("receipt").Name == "Receipt"
+
+
+def test_a_template_is_tried_without_storing_it(postmark: PostmarkClient) -> None:
+    tried = postmark.templates.validate(
+        Subject="Order {{order.id}}",
+        HtmlBody=f"<style>p{{color:red}}</style>{HTML}",
+        TextBody="Hello {{name}} of {{company}}",
+        TestRenderModel=MODEL,
+    )
+
+    assert tried["AllContentIsValid"]
+    assert tried["Subject"]["RenderedContent"] == "Order 81"
+    assert '<p style="color: red' in tried["HtmlBody"]["RenderedContent"]
+    assert "A of 81" in tried["HtmlBody"]["RenderedContent"]
+    assert tried["TextBody"]["RenderedContent"] == "Hello Ann of company_Value"
+    assert tried["SuggestedTemplateModel"]["company"] == "company_Value"
+    assert tried["SuggestedTemplateModel"]["order"] == MODEL["order"]
+    assert listed(postmark) == []
+
+
+def test_a_model_is_suggested_for_names_blocks_and_lists(postmark: PostmarkClient) -> None:
+    text = "{{a.b}}{{#c}}{{d}}{{/c}}{{#each e}}{{f}}{{/each}}{{^g}}x{{/g}}{{#if h}}{{i}}{{/if}}"
+    tried = postmark.templates.validate(Subject="S", TextBody=text)
+
+    assert tried["HtmlBody"] is None
+    assert tried["SuggestedTemplateModel"] == {
+        "a": {"b": "b_Value"},
+        "c": {"d": "d_Value"},
+        "e": [{"f": "f_Value"}],
+        "g": "g_Value",
+        "h": "h_Value",
+        "i": "i_Value",
+    }
+    assert tried["TextBody"]["RenderedContent"] == "b_Valued_Valuef_Valuei_Value"
+
+
+def test_each_text_that_is_invalid_is_named_with_its_line(postmark: PostmarkClient) -> None:
+    tried = postmark.templates.validate(
+        Subject="{{upper name}}", HtmlBody="<p>\n{{> footer}}", TextBody="Hello {{name}}"
+    )
+    (subject,) = tried["Subject"]["ValidationErrors"]
+    (html,) = tried["HtmlBody"]["ValidationErrors"]
+
+    assert not tried["AllContentIsValid"]
+    assert "{{ name | filter }}" in subject["Message"]
+    assert (html["Line"], "include" in html["Message"]) == (2, True)
+    assert tried["HtmlBody"]["RenderedContent"] is None
+    assert tried["TextBody"] == {
+        "ContentIsValid": True,
+        "ValidationErrors": [],
+        "RenderedContent": "Hello name_Value",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({}, 300),
+        ({"Subject": 7}, 403),
+        ({"TextBody": "x", "TestRenderModel": [1]}, 403),
+        ({"TextBody": "x", "LayoutTemplate": "base"}, 300),
+        ({"TextBody": "x", "Other": 1}, 403),
+        ({"TextBody": "nul\0"}, 300),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(postmark: PostmarkClient, body: Any, code: int) -> None:
+    assert refused(lambda: postmark.call("POST", "/templates/validate", data=body)) == code
+
+
+def test_heavy_texts_are_refused_or_bounded(postmark: PostmarkClient) -> None:
+    deep = "{{#a}}" * 200
+    tried = postmark.templates.validate(Subject="S", TextBody=deep, HtmlBody="{{x}}" * 20_000)
+
+    assert not tried["AllContentIsValid"]
+    assert not tried["TextBody"]["ContentIsValid"]
+    assert not tried["HtmlBody"]["ContentIsValid"]

@@ -38,6 +38,7 @@ from mailqueue.api.compat.postmark.reading import (
     sent_at,
 )
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
+from mailqueue.api.compat.postmark.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.postmark.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
@@ -197,6 +198,7 @@ POSTMARK = CompatApi(
         *SEARCH_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
+        *STATISTICS_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -7,7 +7,7 @@ without an alias has its number as slug.
 import secrets
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_pascal
 from starlette.responses import Response
 
@@ -21,11 +21,13 @@ from mailqueue.api.compat.handlebars.kept import (
 from mailqueue.api.compat.handlebars.translation import jinja_of
 from mailqueue.api.compat.model import template_endpoint
 from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, invalid_document
+from mailqueue.api.compat.postmark.layouts import WithoutLayout
+from mailqueue.api.compat.postmark.validating import VALIDATING_ENDPOINTS
 from mailqueue.api.compat.reading import document_of, query_of
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
+from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.templates import writing
@@ -46,7 +48,7 @@ _NAMES = {
 Body = TypeVar("Body", bound=BaseModel)
 
 
-class ChangedTemplate(StrictRequestModel):
+class ChangedTemplate(WithoutLayout):
     """The body of PUT /templates/{template}."""
 
     model_config = ConfigDict(alias_generator=to_pascal)
@@ -56,14 +58,6 @@ class ChangedTemplate(StrictRequestModel):
     subject: StorableText | None = None
     html_body: StorableText | None = None
     text_body: StorableText | None = None
-    template_type: Literal["Standard"] = "Standard"
-    layout_template: StorableText | None = None
-
-    @model_validator(mode="after")
-    def _without_layout(self) -> "ChangedTemplate":
-        if self.layout_template:
-            raise ValueError('layouts are not translated: write {% extends "name" %}')
-        return self
 
 
 class AddedTemplate(ChangedTemplate):
@@ -216,6 +210,7 @@ def _words(text: StoredText | None) -> dict[str, Any]:
 
 _ONE = "/templates/{template}"
 TEMPLATE_ENDPOINTS = (
+    *VALIDATING_ENDPOINTS,
     template_endpoint("POST", "/templates", "Add a template.", create),
     template_endpoint("GET", "/templates", "List templates.", index),
     template_endpoint("GET", _ONE, "Show a template.", show),
