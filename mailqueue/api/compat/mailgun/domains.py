@@ -1,6 +1,7 @@
 """The domains of a project in Mailgun's API: those it may send from."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.responses import Response
 
@@ -27,7 +28,15 @@ async def check_domain(call: RequestContext) -> None:
     Raises:
         DomainNotFound: the domain is not one of the project's.
     """
-    given = call.path["domain"]
+    await check_name(call, call.path["domain"])
+
+
+async def check_name(call: RequestContext, given: str) -> None:
+    """Raise DomainNotFound if the project may not send from a domain.
+
+    Raises:
+        DomainNotFound: the domain is not one of the project's.
+    """
     missing = DomainNotFound(f"Domain not found: {given[:253]}")
     try:
         domain = parse_address(f"x@{given}").domain
@@ -41,7 +50,13 @@ async def check_domain(call: RequestContext) -> None:
 async def index(call: RequestContext) -> Response:
     """List the domains; clients request one to verify their key."""
     limit, skip = (_whole(call, name, most) for name, most in (("limit", 100), ("skip", 0)))
-    names = names_of(await _allowed(call) or [])
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    allowed = await _allowed(call)
+    signed = {one.domain for one in found if one.status in _SHOWN}
+    if allowed is not None:
+        signed = {own for own in signed if any(_covers(one, own) for one in allowed)}
+    names = sorted({*names_of(allowed or []), *signed})
     shown = names[skip : skip + min(limit, MAX_LISTED)]
     items = [{"name": name, "state": "active", "type": "custom"} for name in shown]
     return json_answer({"total_count": len(names), "items": items})
@@ -50,14 +65,16 @@ async def index(call: RequestContext) -> Response:
 async def show(call: RequestContext) -> Response:
     """Show a domain with the records of its DKIM keys."""
     await check_domain(call)
-    name = keys.domain_of(call.path["domain"])
+    return json_answer(await document_of_domain(call, keys.domain_of(call.path["domain"])))
+
+
+async def document_of_domain(call: RequestContext, name: str) -> dict[str, Any]:
+    """Return a domain with the records of its DKIM keys."""
     async with call.connection() as conn:
         found = await keys.list_keys(conn, project=call.caller.project)
     records = [_record(one) for one in found if one.domain == name and one.status in _SHOWN]
     document = {"name": name, "state": "active", "type": "custom", "is_disabled": False}
-    return json_answer(
-        {"domain": document, "sending_dns_records": records, "receiving_dns_records": []}
-    )
+    return {"domain": document, "sending_dns_records": records, "receiving_dns_records": []}
 
 
 def _record(one: DkimKey) -> dict[str, object]:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import store as mailgun_store
+from mailqueue.api.compat.mailgun.domain_changes import DOMAIN_CHANGE_ENDPOINTS
 from mailqueue.api.compat.mailgun.domains import DOMAIN_ENDPOINTS, check_domain
 from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
 from mailqueue.api.compat.mailgun.faults import refused
@@ -21,6 +22,7 @@ from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.mailgun.template_tags import version_named
 from mailqueue.api.compat.mailgun.templates import TEMPLATE_ENDPOINTS
+from mailqueue.api.compat.mailgun.tracking import TRACKING_ENDPOINTS
 from mailqueue.api.compat.mailgun.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.http.context import RequestContext
@@ -118,6 +120,8 @@ MAILGUN = CompatApi(
         sending_endpoint("/v3/{domain}/messages", "Send an email.", send),
         sending_endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
         *DOMAIN_ENDPOINTS,
+        *DOMAIN_CHANGE_ENDPOINTS,
+        *TRACKING_ENDPOINTS,
         *EVENT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
