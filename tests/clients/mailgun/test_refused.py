@@ -138,7 +138,7 @@ def test_keys_and_domains_are_refused_as_mailgun_does(site: Served, client: Clie
 
 
 def test_a_library_that_asks_for_more_hears_that_there_is_no_such_thing(client: Client) -> None:
-    response = client.tags.get(domain=DOMAIN)
+    response = client.routes.get(domain=DOMAIN)
 
     assert (response.status_code, list(response.json())) == (404, ["message"])
 

@@ -11,6 +11,9 @@ from starlette.responses import Response
 from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import store as mailgun_store
+from mailqueue.api.compat.mailgun.counts.metrics import METRIC_ENDPOINTS
+from mailqueue.api.compat.mailgun.counts.tags import TAG_ENDPOINTS
+from mailqueue.api.compat.mailgun.counts.totals import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.mailgun.domain_changes import DOMAIN_CHANGE_ENDPOINTS
 from mailqueue.api.compat.mailgun.domains import DOMAIN_ENDPOINTS, check_domain
 from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
@@ -126,6 +129,9 @@ MAILGUN = CompatApi(
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
+        *STATISTICS_ENDPOINTS,
+        *METRIC_ENDPOINTS,
+        *TAG_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

@@ -1,0 +1,134 @@
+"""Mailgun's API: the tags of mail that was counted in the last days."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+from starlette.responses import Response
+
+from mailqueue.analytics import spans
+from mailqueue.analytics.model import StatsScope, TimeSpan
+from mailqueue.analytics.rows import current_time, rows_by_value
+from mailqueue.api.compat.mailgun.domains import check_domain
+from mailqueue.api.compat.mailgun.faults import MissingParameter, TagNotFound
+from mailqueue.api.compat.mailgun.pages import MailgunNamedPage, page_of, paging_of
+from mailqueue.api.compat.reading import query_of
+from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.http.schema_base import RequestModel
+from mailqueue.contract.analytics import Bucket, Dimension
+from mailqueue.core.errors import InvalidField
+from mailqueue.tenants.model import Scope
+
+SEEN_WITHIN = timedelta(days=90)
+"""Tags that were counted in this time are there."""
+LONGEST_READING = timedelta(seconds=5)
+_Handler = Callable[[RequestContext], Awaitable[Response]]
+
+
+class MailgunTagPage(RequestModel):
+    """The query of the list of tags; `tag` is the one that a page begins after."""
+
+    limit: int = Field(default=100, ge=1, le=1_000)
+    page: Literal["", "first", "next", "previous", "prev", "last"] = ""
+    tag: StorableText | None = None
+    prefix: StorableText | None = None
+
+
+class MailgunTagQuery(RequestModel):
+    """The query that names a tag."""
+
+    tag: StorableText | None = None
+
+
+class SeenTag(NamedTuple):
+    """A tag, and the first and the last day of which it has counts."""
+
+    tag: str
+    first: datetime
+    last: datetime
+
+
+async def index(call: RequestContext) -> Response:
+    """List tags by name."""
+    await check_domain(call)
+    query = query_of(call, MailgunTagPage)
+    found = [one for one in await _seen(call) if one.tag.startswith(query.prefix or "")]
+    chosen = MailgunNamedPage.model_construct(limit=query.limit, page=query.page, p=query.tag)
+    try:
+        page = page_of(found, chosen, lambda one: one.tag)
+    except InvalidField as exc:
+        raise exc.named("tag") from None
+    more = {} if query.prefix is None else {"prefix": query.prefix}
+    paging = paging_of(call, chosen, [one.tag for one in page], pivot="tag", more=more)
+    return json_answer({"items": [_shown(one) for one in page], "paging": paging})
+
+
+async def show(call: RequestContext) -> Response:
+    """Show the tag of the path."""
+    await check_domain(call)
+    return json_answer(await _found(call, call.path["tag"]))
+
+
+async def show_named(call: RequestContext) -> Response:
+    """Show the tag of the query."""
+    await check_domain(call)
+    query = query_of(call, MailgunTagQuery)
+    if not query.tag:
+        raise MissingParameter("tag")
+    return json_answer(await _found(call, query.tag))
+
+
+async def _found(call: RequestContext, tag: str) -> dict[str, Any]:
+    for one in await _seen(call):
+        if one.tag == tag:
+            return _shown(one)
+    raise TagNotFound("tag not found")
+
+
+async def _seen(call: RequestContext) -> list[SeenTag]:
+    """Return the tags by name.
+
+    Raises:
+        InvalidField: there are too many to read.
+    """
+    scope = StatsScope(call.caller.project_id, call.caller.is_test)
+    async with (
+        call.connection() as conn,
+        conn.transaction(),
+        spans.reading(conn, LONGEST_READING),
+    ):
+        now = await current_time(conn)
+        starts = await spans.whole(conn, TimeSpan(now - SEEN_WITHIN, now, "UTC"), Bucket.DAY)
+        rows = await rows_by_value(conn, scope, Dimension.TAG, starts)
+    days: dict[str, list[int]] = {}
+    for row in rows:
+        if row.value:  # "" sums up those that have no counts of their own
+            days.setdefault(row.value, []).append(row.n)
+    return [
+        SeenTag(tag, starts[min(found) - 1].started_at, starts[max(found) - 1].started_at)
+        for tag, found in sorted(days.items())
+    ]
+
+
+def _shown(one: SeenTag) -> dict[str, Any]:
+    return {
+        "tag": one.tag,
+        "description": "",
+        "first-seen": one.first.isoformat(),
+        "last-seen": one.last.isoformat(),
+    }
+
+
+def _reading(path: str, summary: str, handler: _Handler) -> Endpoint:
+    return Endpoint("GET", path, Scope.ANALYTICS_READ, summary, handler, test_keys=ForTestKeys.OWN)
+
+
+TAG_ENDPOINTS = (
+    _reading("/v3/{domain}/tags", "List tags.", index),
+    _reading("/v3/{domain}/tags/{tag}", "Show a tag.", show),
+    _reading("/v3/{domain}/tag", "Show a tag.", show_named),
+)
