@@ -19,6 +19,7 @@ from mailqueue.api.compat.mailgun.domains import DOMAIN_ENDPOINTS, check_domain
 from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
+from mailqueue.api.compat.mailgun.imports import IMPORT_ENDPOINTS
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
@@ -126,6 +127,7 @@ MAILGUN = CompatApi(
         *DOMAIN_CHANGE_ENDPOINTS,
         *TRACKING_ENDPOINTS,
         *EVENT_ENDPOINTS,
+        *IMPORT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,

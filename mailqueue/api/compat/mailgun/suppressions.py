@@ -130,7 +130,7 @@ def adding(one: MailgunList) -> _Handler:
     async def add(call: RequestContext) -> Response:
         await check_domain(call)
         documents = await _documents(call)
-        added = await add_addresses(call, [_new(one, each) for each in documents])
+        added = await add_addresses(call, [suppression_of(one, each) for each in documents])
         if len(added) == 1:
             message = f"Address has been added to the {one.name} table"
             return json_answer({"message": message, "address": added[0]})
@@ -179,7 +179,12 @@ async def _documents(call: RequestContext) -> list[Any]:
     return documents
 
 
-def _new(one: MailgunList, document: Any) -> NewSuppression:
+def suppression_of(one: MailgunList, document: Any) -> NewSuppression:
+    """Return the suppression that an addition to a list asks for. Pure.
+
+    Raises:
+        InvalidField: a field is invalid; the first one is named.
+    """
     try:
         given = one.model.model_validate(document)
     except ValidationError as exc:
