@@ -263,6 +263,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "seen_messages": 0,
         "slack_installations": 0,
         "phone_registrations": 0,
+        "domain_checks": 0,
         "marketing_counts": 0,
         "webhook_deliveries": 0,
         "tracked_links": 0,
