@@ -6,7 +6,8 @@ from typing import Any
 
 MAX_NAMES = 2_000
 MAX_DEPTH = 50
-_TAG = re.compile(r"\{\{\{?([#^/&]?)\s*([^{}]{1,200}?)\s*\}?\}\}")
+# No two parts match the same characters: a text takes time in proportion to its length.
+_TAG = re.compile(r"\{\{\{?([#^/&]?)([^{}]{1,200})\}?\}\}")
 _PATH = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*")
 _SCOPED = ("each ", "with ")
 
@@ -17,7 +18,8 @@ def suggested_model(texts: Iterable[str]) -> dict[str, Any]:
     names = 0
     for text in texts:
         scopes = [model]
-        for sign, inside in _TAG.findall(text):
+        for found in _TAG.finditer(text):
+            sign, inside = found[1], found[2].strip()
             names += 1
             if names > MAX_NAMES:
                 return model
