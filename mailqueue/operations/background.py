@@ -134,6 +134,13 @@ async def page(
     return await store.page(conn, project_id, before=before, limit=limit)
 
 
+async def find_cancellation(
+    conn: Conn, project_id: UUID, campaign: str
+) -> BackgroundOperation | None:
+    """Return the newest operation that cancels all mail of a campaign, None if there is none."""
+    return await store.find_cancellation(conn, project_id, campaign)
+
+
 def _check_domain(where: Mapping[str, str]) -> None:
     if "domain" not in where:
         return

@@ -122,6 +122,14 @@ async def list_of(
     return await pauses_store.pauses_of(conn, project_id, kind=kind, after=after, limit=limit)
 
 
+async def find_campaign(conn: Conn, project_id: UUID, name: str) -> Pause | None:
+    """Return the pause of a campaign, None if it is not paused."""
+    found = await pauses_store.pauses_of(
+        conn, project_id, kind=PauseKind.CAMPAIGN, name=name, limit=1
+    )
+    return found[0] if found else None
+
+
 async def pause_in(
     conn: Conn,
     project_id: UUID,

@@ -105,6 +105,14 @@ async def find(
     return await fetch.maybe(conn, "find_bulk_operation", asked, BackgroundOperation)
 
 
+async def find_cancellation(
+    conn: Conn, project_id: UUID, campaign: str
+) -> BackgroundOperation | None:
+    """Return the newest operation that cancels all mail of a campaign, or None."""
+    asked = {"project_id": project_id, "campaign": campaign}
+    return await fetch.maybe(conn, "find_campaign_cancellation", asked, BackgroundOperation)
+
+
 async def step(
     conn: Conn, operation_id: UUID, *, claim_no: int, searched: int, changed: int
 ) -> str:

@@ -55,6 +55,23 @@ JOIN mailqueue.projects AS p ON p.id = o.project_id
 WHERE o.id = %(id)s::uuid AND (%(project_id)s::uuid IS NULL OR o.project_id = %(project_id)s::uuid)
   AND (mailqueue.mode() IS NULL OR coalesce(o.is_test, false) = mailqueue.mode());
 
+-- name: find_campaign_cancellation :maybe
+-- The newest operation of a project that cancels all mail of a campaign.
+SELECT o.id, p.name AS project, o.verb, o.filter, o.to_sender AS to, o.reason,
+       CASE WHEN o.status IN ('done', 'stopped', 'failed') THEN o.status
+            WHEN o.stop_requested_at IS NOT NULL THEN 'stopping'
+            WHEN o.searched > 0 THEN 'running'
+            ELSE 'waiting' END AS state,
+       o.emails, o.searched, o.pass::integer AS passes, o.requested_by, o.stop_requested_by, o.last_error AS error,
+       o.created_at, o.finished_at
+FROM mailqueue.bulk_operations AS o
+JOIN mailqueue.projects AS p ON p.id = o.project_id
+WHERE o.project_id = %(project_id)s::uuid AND o.verb = 'cancel'
+  AND o.filter = jsonb_build_object('campaign_id', %(campaign)s::text)
+  AND (mailqueue.mode() IS NULL OR coalesce(o.is_test, false) = mailqueue.mode())
+ORDER BY o.id DESC
+LIMIT 1;
+
 -- name: continue_bulk_operation :value
 -- Work on the next batch of an operation; its state afterwards.
 SELECT mailqueue.continue_bulk_operation(%(id)s::uuid, %(claim_no)s::bigint, %(searched)s::integer,

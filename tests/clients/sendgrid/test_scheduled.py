@@ -108,6 +108,51 @@ def test_a_status_is_given_once_and_then_changed(site: Served, client: Any) -> N
     assert read(one.get()) == [{"batch_id": "spring", "status": "pause"}]
 
 
+def test_a_batch_keeps_its_status_behind_a_hundred_newer_operations(
+    site: Served, client: Any
+) -> None:
+    put(client, "spring", "cancel")
+    site.rows(
+        "INSERT INTO mailqueue.bulk_operations (project_id, verb, filter, reason, requested_by,"
+        " is_test, status) SELECT o.project_id, 'cancel', jsonb_build_object('campaign_id', n),"
+        " 'why', 'test', false, 'done' FROM mailqueue.bulk_operations AS o,"
+        " generate_series(1, 100) AS n RETURNING 1"
+    )
+    one = client.user.scheduled_sends._("spring")
+
+    assert read(one.get()) == [{"batch_id": "spring", "status": "cancel"}]
+    assert len(read(client.user.scheduled_sends.get())) == 100
+    with pytest.raises(BadRequestsError):
+        put(client, "spring", "pause")
+    assert one.patch(request_body={"status": "pause"}).status_code == 204
+
+
+def test_a_batch_is_found_behind_a_thousand_other_pauses(site: Served, client: Any) -> None:
+    put(client, "zulu", "pause")
+    site.rows(
+        "INSERT INTO mailqueue.pauses (project_id, kind, value, actor)"
+        " SELECT p.project_id, p.kind, 'a' || n, p.actor"
+        " FROM mailqueue.pauses AS p, generate_series(1, 1000) AS n RETURNING 1"
+    )
+    one = client.user.scheduled_sends._("zulu")
+
+    assert read(one.get()) == [{"batch_id": "zulu", "status": "pause"}]
+    assert one.delete().status_code == 204
+
+
+def test_cancelling_again_cancels_mail_accepted_since(site: Served, client: Any) -> None:
+    put(client, "spring", "cancel")
+    one = client.user.scheduled_sends._("spring")
+    one.patch(request_body={"status": "cancel"})
+    assert len(operations(site)) == 1  # which has not ended
+    site.rows(
+        "UPDATE mailqueue.bulk_operations SET status = 'done', finished_at = now() RETURNING 1"
+    )
+    assert one.patch(request_body={"status": "cancel"}).status_code == 204
+
+    assert operations(site) == [("cancel", {"campaign_id": "spring"})] * 2
+
+
 def test_an_operation_with_more_conditions_cancels_no_batch(site: Served, client: Any) -> None:
     headers = {"X-API-Key": site.keys.live}
     some: Any = {"verb": "cancel", "filter": {"campaign_id": "spring", "tag": "a"}}

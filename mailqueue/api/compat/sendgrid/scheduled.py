@@ -24,6 +24,8 @@ from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
+from mailqueue.contract.background import BackgroundOperation
+from mailqueue.contract.operations import Pause
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.operations import background, pausing
 from mailqueue.operations.background import OperationVerb
@@ -32,7 +34,7 @@ from mailqueue.tenants.model import Scope
 
 MAX_BATCH_CHARACTERS = 200
 MAX_OPERATIONS = 100
-"""The newest operations of the project, among which cancelled batches are looked for."""
+"""The newest operations of the project, among which cancelled batches are listed."""
 REASON = "asked by the API of sendgrid"
 _ID_BYTES = 24
 _MADE_HERE = re.compile(r"[A-Za-z0-9_-]{32}")
@@ -56,6 +58,7 @@ class StoppedBatch(BatchStatusChange):
 class _BatchStatus:
     word: StatusWord
     since: datetime
+    is_over: bool = False  # a cancellation that changes no more mail
 
 
 async def make_id(call: RequestContext) -> Response:
@@ -79,7 +82,7 @@ async def stop(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     body = await body_of(call, StoppedBatch)
     async with call.in_one_transaction():
-        if body.batch_id in await _statuses(call):
+        if await _status(call, body.batch_id) is not None:
             why = "a status for this batch id exists, try PATCH to update the status"
             raise SendGridRefused([Wrong(why, "batch_id")])
         await _set(call, body.batch_id, body.status)
@@ -99,17 +102,20 @@ async def show(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     check_may(call, Scope.PROJECT_READ)
     batch = call.path["batch_id"]
-    one = (await _statuses(call)).get(batch)
+    one = await _status(call, batch)
     return json_answer([] if one is None else [_shown(batch, one.word)])
 
 
 async def change(call: RequestContext) -> Response:
-    """Pause a batch that was cancelled, for mail accepted later, or cancel one that is paused."""
+    """Pause a batch that was cancelled, for mail accepted later, or cancel one that is paused.
+
+    Cancelling it again cancels what was accepted since.
+    """
     refuse_subuser(call.request)
     body = await body_of(call, BatchStatusChange)
     async with call.in_one_transaction():
         one = await _found(call)
-        if one.word != body.status:
+        if one.word != body.status or one.is_over:
             await _set(call, call.path["batch_id"], body.status)
     return no_content()
 
@@ -138,15 +144,35 @@ async def _statuses(call: RequestContext) -> dict[str, _BatchStatus]:
     async with call.connection() as conn:
         pauses = await pausing.list_of(conn, project_id, kind=PauseKind.CAMPAIGN)
         operations = await background.page(conn, project_id, limit=MAX_OPERATIONS)
-    found = {one.name: _BatchStatus("pause", one.since or _EARLIEST) for one in pauses}
-    for one in reversed(operations):  # the oldest first
-        if one.verb != OperationVerb.CANCEL or set(one.filter) != {"campaign_id"}:
-            continue
-        batch = str(one.filter["campaign_id"])
-        paused = found.get(batch)
-        if paused is None or paused.since <= one.created_at:
-            found[batch] = _BatchStatus("cancel", one.created_at)
+    paused = {one.name: one for one in pauses}
+    cancelled: dict[str, BackgroundOperation] = {}
+    for one in operations:  # the newest first
+        if one.verb == OperationVerb.CANCEL and set(one.filter) == {"campaign_id"}:
+            cancelled.setdefault(str(one.filter["campaign_id"]), one)
+    found = {}
+    for batch in paused | cancelled:
+        status = _newest(paused.get(batch), cancelled.get(batch))
+        if status is not None:
+            found[batch] = status
     return found
+
+
+async def _status(call: RequestContext, batch: str) -> _BatchStatus | None:
+    """Return the status of one batch, None if it is neither paused nor cancelled."""
+    project_id = call.caller.project_id
+    async with call.connection() as conn:
+        paused = await pausing.find_campaign(conn, project_id, batch)
+        cancelled = await background.find_cancellation(conn, project_id, batch)
+    return _newest(paused, cancelled)
+
+
+def _newest(paused: Pause | None, cancelled: BackgroundOperation | None) -> _BatchStatus | None:
+    """Return what was done last. Pure."""
+    since = _EARLIEST if paused is None else paused.since or _EARLIEST
+    if cancelled is not None and since <= cancelled.created_at:
+        is_over = cancelled.finished_at is not None
+        return _BatchStatus("cancel", cancelled.created_at, is_over)
+    return None if paused is None else _BatchStatus("pause", since)
 
 
 async def _found(call: RequestContext) -> _BatchStatus:
@@ -156,7 +182,7 @@ async def _found(call: RequestContext) -> _BatchStatus:
         NotFound: it is neither paused nor cancelled.
     """
     batch = call.path["batch_id"]
-    one = (await _statuses(call)).get(batch)
+    one = await _status(call, batch)
     if one is None:
         raise NotFound("scheduled send", batch[:100])
     return one
