@@ -115,6 +115,7 @@ def asked(site: Served, path: str, *, key: str | None = None) -> requests.Respon
         ("fromdate=2020-01-02&todate=2020-01-01", "'fromdate'"),
         ("fromdate=0001-01-01", "'fromdate'"),
         ("todate=9999-12-31", "'"),
+        ("todate=9999-12-31T23:59:59.999999Z", "'"),
         ("tag=a&messagestream=outbound", "'messagestream'"),
         ("messagestream=No%20Such", "MessageStream"),
         ("tag=a&tag=b", "'tag'"),

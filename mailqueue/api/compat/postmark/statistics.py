@@ -186,8 +186,8 @@ async def _span(call: RequestContext, conn: Conn, query: PostmarkVisitDays) -> T
         BadParameter: there are none, or too many.
     """
     since = None if query.fromdate is None else query.fromdate.at
-    until = None if query.todate is None else last_of(query.todate) + _MOMENT
     try:
+        until = None if query.todate is None else last_of(query.todate) + _MOMENT
         now = await current_time(conn)
         if until is None:
             until = now if since is None else max(now, since + _DAY)
@@ -196,7 +196,7 @@ async def _span(call: RequestContext, conn: Conn, query: PostmarkVisitDays) -> T
             conn, since, until, str(EASTERN), project_id=call.caller.project_id
         )
     except (InvalidField, OverflowError) as exc:
-        why = exc.why if isinstance(exc, InvalidField) else "is too early"
+        why = exc.why if isinstance(exc, InvalidField) else "is too early, or 'todate' too late"
         why = why.replace("`to`", "'todate'")
         raise BadParameter("fromdate", why) from None
 
