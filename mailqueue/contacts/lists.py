@@ -58,7 +58,7 @@ async def find(conn: Conn, project_id: UUID, list_id: UUID) -> ContactList:
 
 
 async def has_contact(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:
-    """Return whether a contact was added to a list, or satisfies its condition."""
+    """Return whether a contact was added to a list, or is in it by its condition."""
     return await store.is_in_list(conn, project_id, list_id, contact_id)
 
 

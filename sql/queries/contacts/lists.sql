@@ -34,14 +34,15 @@ SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c
 FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::uuid, %(limit)s::integer) AS c;
 
 -- name: is_in_list :value
--- Whether a contact is in a list: it was added, or it satisfies the condition.
+-- Whether a contact is in a list: it was added, even if it has not confirmed that, or it satisfies the condition.
 SELECT EXISTS (SELECT FROM mailqueue.contact_list_members AS m
                WHERE m.list_id = %(list_id)s::uuid AND m.contact_id = %(id)s::uuid
                  AND m.project_id = %(project_id)s::uuid)
     OR EXISTS (SELECT FROM mailqueue.contact_lists AS l JOIN mailqueue.contacts AS c ON c.project_id = l.project_id
                WHERE l.id = %(list_id)s::uuid AND l.project_id = %(project_id)s::uuid AND l.condition IS NOT NULL
                  AND c.id = %(id)s::uuid AND c.is_test = l.is_test
-                 AND mailqueue.is_event_selected(mailqueue.contact_document(c), l.condition));
+                 AND (l.opt_in <> 'recorded' OR c.consented_at IS NOT NULL)
+                 AND mailqueue.is_contact_selected(mailqueue.contact_document(c), l.condition));
 
 -- name: try_list_condition :one
 -- How many contacts a condition selects, and the ids of some.

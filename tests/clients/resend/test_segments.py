@@ -131,3 +131,25 @@ def test_a_condition_decides_alone_who_is_in_a_segment(site: Served) -> None:
     with pytest.raises(ResendError, match="a condition decides"):
         added("new@example.org", segments=[{"id": pros}])
     assert len(resend.Contacts.list()["data"]) == 2
+
+
+def test_a_condition_that_fails_for_a_contact_does_not_select_it(site: Served) -> None:
+    added(properties={"plan": "pro"})
+    headers = {"X-API-Key": site.keys.live}
+    new = {"name": "pros", "condition": "$.attributes.plan.double()"}
+    pros = requests.post(f"{site.url}/v1/lists", json=new, headers=headers, timeout=30).json()["id"]
+
+    assert addresses(resend.Contacts.list(segment_id=pros)) == []
+    with pytest.raises(ResendError, match="Contact not found"):
+        resend.Contacts.get(pros, email=ANN)
+
+
+def test_a_condition_selects_none_that_did_not_consent_where_that_is_needed(site: Served) -> None:
+    added(properties={"plan": "pro"})
+    headers = {"X-API-Key": site.keys.live}
+    new = {"name": "pros", "condition": '$.attributes.plan == "pro"', "opt_in": "recorded"}
+    pros = requests.post(f"{site.url}/v1/lists", json=new, headers=headers, timeout=30).json()["id"]
+
+    assert addresses(resend.Contacts.list(segment_id=pros)) == []
+    with pytest.raises(ResendError, match="Contact not found"):
+        resend.Contacts.get(pros, email=ANN)
