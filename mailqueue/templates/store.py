@@ -132,9 +132,11 @@ async def find_version(
     return await maybe(conn, "find_template_version", asked, VersionRow)
 
 
-async def find_noted(conn: Conn, template_id: UUID, *, note: str, begins: str) -> int | None:
+async def find_noted(
+    conn: Conn, template_id: UUID, *, note: str, begins: str, before: int | None
+) -> int | None:
     """Return the number of the newest version with a note; None where there is none."""
-    asked = {"template_id": template_id, "note": note, "begins": begins}
+    asked = {"template_id": template_id, "note": note, "begins": begins, "before": before}
     return await maybe(conn, "find_noted_version", asked, int)
 
 

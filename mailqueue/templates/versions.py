@@ -135,9 +135,13 @@ async def find(
     return found
 
 
-async def number_noted(conn: Conn, template: TemplateRow, note: str, *, begins: str) -> int | None:
-    """Return the number of the newest version whose note is `note`, or begins with `begins`."""
-    return await store.find_noted(conn, template.id, note=note, begins=begins)
+async def number_noted(
+    conn: Conn, template: TemplateRow, note: str, *, begins: str, before: int | None = None
+) -> int | None:
+    """Return the number of the newest version whose note is `note`, or begins with `begins`; of
+    those before the number `before`, if one is given.
+    """
+    return await store.find_noted(conn, template.id, note=note, begins=begins, before=before)
 
 
 async def list_all(

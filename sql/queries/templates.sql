@@ -89,11 +89,12 @@ WHERE v.template_id = %(template_id)s
            ELSE v.status = 'published' END;
 
 -- name: find_noted_version :maybe
--- The number of the newest version of a template whose note is one, or begins with one.
+-- The number of the newest version of a template, or of those before one, whose note is one, or begins with one.
 SELECT v.version
 FROM mailqueue.template_versions AS v
 WHERE v.template_id = %(template_id)s
   AND (v.note = %(note)s::text OR starts_with(v.note, %(begins)s::text))
+  AND (%(before)s::integer IS NULL OR v.version < %(before)s::integer)
 ORDER BY v.version DESC
 LIMIT 1;
 

@@ -263,6 +263,20 @@ def test_several_at_once_add_one_template(site: Served, client: Client) -> None:
     assert len(versions_of(client)) == 1
 
 
+def test_several_at_once_add_one_version_of_a_tag(site: Served, client: Client) -> None:
+    added(client)
+
+    def add(number: int) -> int:
+        with Client(auth=("api", site.keys.live), api_url=site.url) as own:
+            return int(version_added(own, "spring", comment=f"{number}").status_code)
+
+    with ThreadPoolExecutor(4) as pool:
+        codes = sorted(pool.map(add, range(4)))
+
+    assert codes == [200, 400, 400, 400]
+    assert len(versions_of(client)) == 2
+
+
 def test_templates_of_another_project_are_not_found(site: Served, client: Client) -> None:
     added(client)
     named = {"domain": DOMAIN, "template_name": "receipt"}

@@ -1,11 +1,12 @@
 """Store, find and change templates for the compatible APIs."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import NotFound
+from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import (
     NewTemplate,
@@ -19,6 +20,11 @@ from mailqueue.templates.model import (
 LANGUAGE = "en"
 _PAGE = 1_000
 _MOST_PAGES = 10
+CheckVersion = Callable[[Conn, VersionRow], Awaitable[None]]
+
+
+async def accept_any(conn: Conn, version: VersionRow) -> None:
+    """Accept a version."""
 
 
 async def add_template(
@@ -66,10 +72,12 @@ async def add_version(
     name: str | None = None,
     note: str | None = None,
     is_published: bool = True,
+    check: CheckVersion = accept_any,
 ) -> VersionRow:
     """Add a version in the template's language, publish it, and change the template's name. All is
     stored, or nothing. What no other API has is as in the version `before`, else the current one:
-    texts in other languages, the schema of the variables, and whether CSS is inlined.
+    texts in other languages, the schema of the variables, and whether CSS is inlined. `check` may
+    refuse the version while no other is added.
 
     Raises:
         InvalidField: the text does not compile, or the name is invalid.
@@ -84,6 +92,7 @@ async def add_version(
         if name is not None:
             await writing.change(conn, template, changes={"name": name}, by=call.by)
         version = await versions.add_drafted(conn, template, drafted, by=call.by)
+        await check(conn, version)
         if is_published:
             version = await versions.publish_inlined(conn, template, version, sent, by=call.by)
     return version

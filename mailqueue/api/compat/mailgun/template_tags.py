@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from mailqueue.api.compat.handlebars.kept import own_template
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions
 from mailqueue.templates.model import TemplateRow, VersionRow
 
@@ -64,6 +65,23 @@ async def find_tagged(call: RequestContext, template: TemplateRow, tag: str) -> 
         if not number:
             raise NotFound("version", tag[:100])
         return await versions.find(conn, template, number=number)
+
+
+async def check_untaken(conn: Conn, template: TemplateRow, made: VersionRow) -> None:
+    """Check that no version before a new one has its tag.
+
+    Raises:
+        InvalidField: one has.
+    """
+    tag, _ = tag_of(made)
+    begins = tag + _BETWEEN
+    if await versions.number_noted(conn, template, tag, begins=begins, before=made.version):
+        raise taken(tag)
+
+
+def taken(tag: str) -> InvalidField:
+    """Return the error for a new version whose tag another has. Pure."""
+    return InvalidField("tag", f"there is a version {tag} already")
 
 
 async def version_named(call: RequestContext, template: str, tag: str | None) -> str | None:

@@ -4,12 +4,25 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.api.compat.handlebars.kept import add_version, newest_text, own_template
+from mailqueue.api.compat.handlebars.kept import (
+    CheckVersion,
+    accept_any,
+    add_version,
+    newest_text,
+    own_template,
+)
 from mailqueue.api.compat.mailgun.address_lists import stamp
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import MissingParameter
 from mailqueue.api.compat.mailgun.pages import MailgunNamedPage, page_of, paging_of
-from mailqueue.api.compat.mailgun.template_tags import find_tagged, newest_by_tag, note_of, tag_of
+from mailqueue.api.compat.mailgun.template_tags import (
+    check_untaken,
+    find_tagged,
+    newest_by_tag,
+    note_of,
+    tag_of,
+    taken,
+)
 from mailqueue.api.compat.mailgun.template_texts import (
     NO_SUBJECT,
     TEXT_FIELDS,
@@ -61,11 +74,18 @@ async def create(call: RequestContext) -> Response:
     if given.tag is None:
         raise MissingParameter("tag")
     if await _is_taken(call, template, given.tag):
-        raise InvalidField("tag", f"there is a version {given.tag} already")
+        raise taken(given.tag)
     text = await call.in_turn(given.text)
     is_active = bool(given.is_active) or template.published is None
     note = note_of(given.tag, given.comment)
-    made = await _added(call, template, text, note=note, is_published=is_active)
+    made = await _added(
+        call,
+        template,
+        text,
+        note=note,
+        is_published=is_active,
+        check=lambda conn, version: check_untaken(conn, template, version),
+    )
     shown = {
         **template_named(template),
         "version": version_shown(made, await _text(call, template, made)),
@@ -146,10 +166,11 @@ async def _added(
     note: str,
     is_published: bool,
     before: VersionRow | None = None,
+    check: CheckVersion = accept_any,
 ) -> VersionRow:
     try:
         return await add_version(
-            call, template, text, before=before, note=note, is_published=is_published
+            call, template, text, before=before, note=note, is_published=is_published, check=check
         )
     except InvalidField as exc:
         raise renamed_field(exc) from exc
