@@ -8,6 +8,7 @@ import pytest
 import requests
 from mailgun.client import Client
 
+from mailqueue.deliverability import keys
 from mailqueue.tenants.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.serving import Served
@@ -105,6 +106,21 @@ def test_what_cannot_be_added_is_refused_by_name(client: Client, data: Any, why:
     assert (answer.status_code, why in answer.json()["message"]) == (400, True), answer.text
     assert "secret-word" not in answer.text
     assert names(client) == []
+
+
+def test_keys_are_listed_while_one_is_removed(
+    site: Served, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.domains.create(data={"name": NEW})
+    found, list_keys = [NEW], keys.list_keys
+
+    async def removed_once_read(conn: Any, **options: Any) -> Any:
+        listed = await list_keys(conn, **options)
+        return listed if found and found.pop() else []
+
+    monkeypatch.setattr(keys, "list_keys", removed_once_read)
+    answer = asked(site, "GET", f"/v4/domains/{NEW}/keys")
+    assert (answer.status_code, len(answer.json()["items"])) == (200, 1)
 
 
 def test_a_key_does_not_allow_a_domain_that_the_project_may_not_send_from(

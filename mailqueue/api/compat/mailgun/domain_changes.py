@@ -8,7 +8,12 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from mailqueue.api.compat.mailgun.domains import check_domain, check_name, document_of_domain
+from mailqueue.api.compat.mailgun.domains import (
+    check_domain,
+    check_name,
+    document_of_domain,
+    record_of,
+)
 from mailqueue.api.compat.mailgun.faults import DomainNotFound, MissingParameter, NamedParameter
 from mailqueue.api.compat.mailgun.form import form_of
 from mailqueue.api.compat.model import domain_endpoint
@@ -106,12 +111,9 @@ async def list_domain_keys(call: RequestContext) -> Response:
     """List the DKIM keys of a domain with their records."""
     await check_domain(call)
     domain = keys.domain_of(call.path["domain"])
-    document = await document_of_domain(call, domain)
-    records = document["sending_dns_records"]
-    found = await _keys(call, domain)
     items = [
-        {"signing_domain": domain, "selector": one.selector, "dns_record": record}
-        for one, record in zip(found, records, strict=True)
+        {"signing_domain": domain, "selector": one.selector, "dns_record": record_of(one)}
+        for one in await _keys(call, domain)
     ]
     return json_answer({"items": items})
 

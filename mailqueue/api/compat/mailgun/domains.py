@@ -72,12 +72,13 @@ async def document_of_domain(call: RequestContext, name: str) -> dict[str, Any]:
     """Return a domain with the records of its DKIM keys."""
     async with call.connection() as conn:
         found = await keys.list_keys(conn, project=call.caller.project)
-    records = [_record(one) for one in found if one.domain == name and one.status in _SHOWN]
+    records = [record_of(one) for one in found if one.domain == name and one.status in _SHOWN]
     document = {"name": name, "state": "active", "type": "custom", "is_disabled": False}
     return {"domain": document, "sending_dns_records": records, "receiving_dns_records": []}
 
 
-def _record(one: DkimKey) -> dict[str, object]:
+def record_of(one: DkimKey) -> dict[str, object]:
+    """Return the record of a key. Pure."""
     is_valid = one.status is DkimKeyStatus.ACTIVE
     return {
         "record_type": "TXT",
