@@ -82,6 +82,17 @@ def test_unsubscribing_a_contact_stops_all_that_can_be_unsubscribed_from(site: S
     assert resend.Contacts.get(id=made)["unsubscribed"] is False
 
 
+def test_adding_an_address_again_does_not_subscribe_who_unsubscribed(
+    site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = added(unsubscribed=True)
+
+    assert added(unsubscribed=False, first_name="Ann") == made
+    monkeypatch.setattr(resend, "api_key", site.key_with(Scope.CONTACTS_WRITE))
+    assert added(unsubscribed=False) == made
+    assert stored(site) == {(ANN, "unsubscribed", "*")}
+
+
 def test_an_address_that_bounced_is_not_shown_as_unsubscribed(site: Served) -> None:
     made = added()
     put(site, ANN, "hard_bounce")

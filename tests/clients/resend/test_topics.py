@@ -100,6 +100,15 @@ def test_a_contact_is_added_with_its_choices_or_not_at_all(site: Served) -> None
     assert len(resend.Contacts.list()["data"]) == 1
 
 
+def test_adding_an_address_again_does_not_end_its_choice_to_leave(site: Served) -> None:
+    news = topic("News")
+    added(topics=[{"id": news, "subscription": "opt_out"}])
+    added(topics=[{"id": news, "subscription": "opt_in"}])
+
+    assert choices() == {"News": "opt_out"}
+    assert stored(site) == {(ANN, "unsubscribed", "news")}
+
+
 def test_choices_are_changed_all_or_none(site: Served) -> None:
     news, made = topic("News"), added()
     some: Any = [

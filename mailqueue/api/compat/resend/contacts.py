@@ -41,7 +41,10 @@ _TYPE = {str: "string", bool: "boolean", int: "number", float: "number", list: "
 
 
 async def create(call: RequestContext) -> Response:
-    """Add a contact, or change that of the address, and add it to segments: all or nothing."""
+    """Add a contact, or change that of the address, and add it to segments: all or nothing.
+
+    A person that unsubscribed, or left a topic, and is added again stays so.
+    """
     body = await body_of(call, AddedContact)
     fields, ids = body.fields(body.email), body.segment_ids()
     if "segment_id" in call.path:
@@ -54,8 +57,8 @@ async def create(call: RequestContext) -> Response:
             raise _named(exc) from exc
         for one in segments:
             await _change_members(call, one, made, is_added=True)
-        await _choose(call, made, body.unsubscribed)
-        await choose_topics(call, made, body.topics or ())
+        await _choose(call, made, body.unsubscribed or None)
+        await choose_topics(call, made, body.topics or (), is_new=True)
     return json_answer({"object": "contact", "id": made.id}, status=201)
 
 

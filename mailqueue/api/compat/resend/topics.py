@@ -155,9 +155,15 @@ async def choose(call: RequestContext) -> Response:
 
 
 async def choose_topics(
-    call: RequestContext, contact: Contact, choices: Sequence[TopicChoice]
+    call: RequestContext,
+    contact: Contact,
+    choices: Sequence[TopicChoice],
+    *,
+    is_new: bool = False,
 ) -> None:
     """Record the choices of a contact; the last one for a topic counts.
+
+    `is_new`: they are those of a contact that is added, for which `opt_in` ends nothing.
 
     Raises:
         Forbidden: the key may not change suppressions.
@@ -172,7 +178,7 @@ async def choose_topics(
             raise NotFound("topic", topic_id)
         slug = by_id[topic_id].slug
         left = await find_address(call, SuppressedList(CHOSEN, (slug,)), contact.email)
-        if subscription == "opt_in" and left is not None:
+        if subscription == "opt_in" and left is not None and not is_new:
             await remove_address(call, left, provider="resend")
         elif subscription == "opt_out" and left is None:
             new = new_suppression(contact.email, reason="unsubscribed", category=slug)
