@@ -15,7 +15,7 @@ from starlette.responses import Response
 from mailqueue.analytics import spans
 from mailqueue.analytics.model import CountsRow, SpanStart, Starts, StatsScope
 from mailqueue.analytics.rows import current_time, rows_by_value, rows_of
-from mailqueue.api.compat.mailgun.counts.times import counted_time
+from mailqueue.api.compat.mailgun.counts.times import LONGEST_READING, counted_time, starts_of
 from mailqueue.api.compat.mailgun.domains import check_name
 from mailqueue.api.compat.mailgun.faults import NamedParameter
 from mailqueue.api.compat.reading import document_of
@@ -28,10 +28,13 @@ from mailqueue.api.http.validation import validated
 from mailqueue.contract.analytics import Dimension
 from mailqueue.contract.counts import METRICS as COUNTS
 from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
 from mailqueue.tenants.model import Scope
 
 MAX_BODY_BYTES = 256 * 1024
 MAX_ITEMS = 1_000
+MAX_SPANS_BY_VALUE = 400
+"""Spans where each has counts of up to 500 values."""
 TIME = "time"
 _DIMENSIONS = {
     "tag": Dimension.TAG,
@@ -133,12 +136,12 @@ async def metrics(call: RequestContext) -> Response:
     given = {name: getattr(body, name) for name in ("start", "end", "resolution", "duration")}
     async with call.connection() as conn:
         asked = counted_time(given, now=await current_time(conn))
-        starts = await spans.whole(conn, asked.span, asked.bucket)
+        starts = await starts_of(conn, asked)
         parts: Starts = starts if is_by_time else [starts[0], starts[-1]]
         if dimension is None:
             rows = await rows_of(conn, scope, parts)
         else:
-            rows = await rows_by_value(conn, scope, dimension, parts)
+            rows = await _rows_by_value(conn, scope, dimension, parts)
         whole = await rows_of(conn, scope, [starts[0], starts[-1]])
     found = _items(parts, rows, body)
     page = body.pagination
@@ -159,6 +162,24 @@ async def metrics(call: RequestContext) -> Response:
     if body.include_aggregates:
         answer["aggregates"] = {"metrics": _shown(_sum(whole), body.metrics)}
     return json_answer(answer)
+
+
+async def _rows_by_value(
+    conn: Conn, scope: StatsScope, dimension: Dimension, parts: Starts
+) -> list[CountsRow]:
+    """Return the counts of each value of a dimension.
+
+    Raises:
+        NamedParameter: there are too many.
+    """
+    if len(parts) - 1 > MAX_SPANS_BY_VALUE:
+        why = f"at most {MAX_SPANS_BY_VALUE} spans with a dimension: use a longer one"
+        raise NamedParameter("resolution", why)
+    try:
+        async with conn.transaction(), spans.reading(conn, LONGEST_READING):
+            return await rows_by_value(conn, scope, dimension, parts)
+    except InvalidField as exc:
+        raise NamedParameter("start", exc.why) from None
 
 
 def _checked(body: MetricQuery) -> tuple[Dimension | None, bool]:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from mailqueue.analytics import spans
 from mailqueue.analytics.model import StatsScope, TimeSpan
 from mailqueue.analytics.rows import current_time, rows_by_value
+from mailqueue.api.compat.mailgun.counts.times import LONGEST_READING
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import MissingParameter, TagNotFound
 from mailqueue.api.compat.mailgun.pages import MailgunNamedPage, page_of, paging_of
@@ -25,7 +26,6 @@ from mailqueue.tenants.model import Scope
 
 SEEN_WITHIN = timedelta(days=90)
 """Tags that were counted in this time are there."""
-LONGEST_READING = timedelta(seconds=5)
 _Handler = Callable[[RequestContext], Awaitable[Response]]
 
 

@@ -1,4 +1,4 @@
-"""The time that counts of Mailgun's API cover: start, end, duration and resolution. Pure."""
+"""The time that counts of Mailgun's API cover: start, end, duration and resolution."""
 
 import re
 from collections.abc import Mapping
@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import mktime_tz, parsedate_tz
 
-from mailqueue.analytics.model import TimeSpan
+from mailqueue.analytics import spans
+from mailqueue.analytics.model import Starts, TimeSpan
 from mailqueue.analytics.spans import MAX_TIME
 from mailqueue.api.compat.mailgun.faults import NamedParameter
 from mailqueue.contract.analytics import Bucket
+from mailqueue.core.errors import InvalidField
+from mailqueue.db.fetch import Conn
 
 DEFAULT_TIME = timedelta(days=7)
+LONGEST_READING = timedelta(seconds=5)
+"""The time that a statement may take which reads the counts of all values of a dimension."""
 _BUCKETS = {"hour": Bucket.HOUR, "day": Bucket.DAY, "month": Bucket.MONTH}
 _DURATION = re.compile(r"(\d{1,5})([hdm])")
 _EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
@@ -26,8 +31,20 @@ class CountedTime:
     bucket: Bucket
 
 
+async def starts_of(conn: Conn, asked: CountedTime) -> Starts:
+    """Return the spans of a time.
+
+    Raises:
+        NamedParameter: there are too many.
+    """
+    try:
+        return await spans.whole(conn, asked.span, asked.bucket)
+    except InvalidField as exc:
+        raise NamedParameter("resolution", exc.why) from None
+
+
 def counted_time(given: Mapping[str, str | None], *, now: datetime) -> CountedTime:
-    """Return the time of a request; the last seven days by default.
+    """Return the time of a request; the last seven days by default. Pure.
 
     Raises:
         NamedParameter: a parameter is invalid, or the time is empty or too long.

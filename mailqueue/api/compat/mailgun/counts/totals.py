@@ -9,11 +9,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.analytics import spans
 from mailqueue.analytics.model import CountsRow, Starts, StatsScope
 from mailqueue.analytics.rows import current_time, rows_of
 from mailqueue.api.compat.mailgun.address_lists import stamp
-from mailqueue.api.compat.mailgun.counts.times import counted_time
+from mailqueue.api.compat.mailgun.counts.times import counted_time, starts_of
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import MissingParameter, NamedParameter
 from mailqueue.api.http.context import RequestContext
@@ -88,7 +87,7 @@ async def _counted(call: RequestContext, tag: str | None = None) -> dict[str, An
     given = {name: call.request.query_params.get(name) for name in _TIMES}
     async with call.connection() as conn:
         asked = counted_time(given, now=await current_time(conn))
-        starts = await spans.whole(conn, asked.span, asked.bucket)
+        starts = await starts_of(conn, asked)
         rows = await rows_of(conn, scope, starts)
     shown = {} if tag is None else {"tag": tag}
     return {
