@@ -108,7 +108,9 @@ async def find(
 async def find_cancellation(
     conn: Conn, project_id: UUID, campaign: str
 ) -> BackgroundOperation | None:
-    """Return the newest operation that cancels all mail of a campaign, or None."""
+    """Return the newest operation that cancels all mail of a campaign, or None; it is looked for
+    among the 10,000 newest ones.
+    """
     asked = {"project_id": project_id, "campaign": campaign}
     return await fetch.maybe(conn, "find_campaign_cancellation", asked, BackgroundOperation)
 

@@ -56,7 +56,7 @@ WHERE o.id = %(id)s::uuid AND (%(project_id)s::uuid IS NULL OR o.project_id = %(
   AND (mailqueue.mode() IS NULL OR coalesce(o.is_test, false) = mailqueue.mode());
 
 -- name: find_campaign_cancellation :maybe
--- The newest operation of a project that cancels all mail of a campaign.
+-- The newest operation of a project that cancels all mail of a campaign, among its 10,000 newest operations.
 SELECT o.id, p.name AS project, o.verb, o.filter, o.to_sender AS to, o.reason,
        CASE WHEN o.status IN ('done', 'stopped', 'failed') THEN o.status
             WHEN o.stop_requested_at IS NOT NULL THEN 'stopping'
@@ -64,9 +64,14 @@ SELECT o.id, p.name AS project, o.verb, o.filter, o.to_sender AS to, o.reason,
             ELSE 'waiting' END AS state,
        o.emails, o.searched, o.pass::integer AS passes, o.requested_by, o.stop_requested_by, o.last_error AS error,
        o.created_at, o.finished_at
-FROM mailqueue.bulk_operations AS o
+FROM (SELECT n.id, n.project_id, n.verb, n.filter, n.to_sender, n.reason, n.status, n.stop_requested_at, n.searched,
+             n.emails, n.pass, n.requested_by, n.stop_requested_by, n.last_error, n.created_at, n.finished_at, n.is_test
+      FROM mailqueue.bulk_operations AS n
+      WHERE n.project_id = %(project_id)s::uuid
+      ORDER BY n.id DESC
+      LIMIT 10000) AS o
 JOIN mailqueue.projects AS p ON p.id = o.project_id
-WHERE o.project_id = %(project_id)s::uuid AND o.verb = 'cancel'
+WHERE o.verb = 'cancel'
   AND o.filter = jsonb_build_object('campaign_id', %(campaign)s::text)
   AND (mailqueue.mode() IS NULL OR coalesce(o.is_test, false) = mailqueue.mode())
 ORDER BY o.id DESC
