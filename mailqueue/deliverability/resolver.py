@@ -66,10 +66,13 @@ class Resolver:
         self._resolver.timeout = answer_s / 2
 
     async def texts(self, name: str) -> list[str]:
-        """Return the TXT records of a name, the strings of each joined and cut at MAX_TEXT."""
+        """Return the TXT records of a name, the strings of each joined and cut at MAX_TEXT.
+
+        What is not UTF-8, or NUL, which no column holds, is U+FFFD.
+        """
         found = await self._ask(name, dns.rdatatype.TXT)
         joined = (b"".join(record.strings).decode("utf-8", "replace") for record in found)
-        return [text[:MAX_TEXT] for text in joined]
+        return [text[:MAX_TEXT].replace("\0", "\ufffd") for text in joined]
 
     async def addresses(self, name: str, *, version: int | None = None) -> list[str]:
         """Return the addresses of a name, of IP version 4 or 6; None: both."""

@@ -121,6 +121,20 @@ async def test_a_domain_whose_name_server_fails_stops_no_other_and_is_asked_agai
         assert await gauge(conn, "dmarc", "unknown") == 1
 
 
+async def test_a_record_with_a_byte_that_no_column_holds_is_found_wrong(
+    database: DatabaseSettings,
+) -> None:
+    async with serving(Zone()) as zone, connect(database) as conn:
+        key = await signing(conn, "example.com", zone)
+        zone.records.pop((key.name, "TXT"))
+        zone.says(key.name, "TXT", r'"v=DKIM1; p=\000"')
+
+        await work_once(database, "domains", DomainHandler(zone.resolver))
+
+        assert await states(conn, "example.com") == ("fail", "pass", "pass")
+        assert await waits(conn, "example.com") == ("pending", 24, 0)
+
+
 async def test_lookups_without_end_are_given_up_and_count_no_attempt(
     database: DatabaseSettings,
 ) -> None:

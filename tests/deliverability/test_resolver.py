@@ -22,6 +22,12 @@ async def test_the_strings_of_a_text_are_put_together(zone: Zone) -> None:
     assert sorted(await zone.resolver().texts("a.example.com")) == ["second", "x" * 300]
 
 
+async def test_bytes_that_no_column_holds_are_replaced(zone: Zone) -> None:
+    zone.says("a.example.com", "TXT", r'"a\000b\255"')
+
+    assert await zone.resolver().texts("a.example.com") == ["a\ufffdb\ufffd"]
+
+
 async def test_no_record_and_no_name_are_both_an_empty_answer(zone: Zone) -> None:
     zone.says("a.example.com", "A", "192.0.2.1")
 
