@@ -7,6 +7,7 @@ from playwright.async_api import Browser
 
 from mailqueue.settings.environment import DatabaseSettings
 from tests.console.looking import chromium
+from tests.portal.phoning import SETTINGS, Phones
 from tests.portal.visiting import Visiting, visiting
 
 
@@ -21,3 +22,9 @@ async def browser() -> AsyncIterator[Browser]:
     """Chromium, for tests with the marker `browser`."""
     async with chromium() as launched:
         yield launched
+
+
+@pytest.fixture
+async def phones(database: DatabaseSettings) -> AsyncIterator[Phones]:
+    async with visiting(database, **SETTINGS) as portal:
+        yield Phones(portal)

@@ -90,7 +90,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.find_inbox_link(uuid, bytea) IS
     'Address of the person whose valid link has a token with this hash; NULL if there is none. The link stays.';
 
--- All links of the person end with it, and all sessions.
+-- All links of the person end with it, all codes of phones, and all sessions.
 CREATE OR REPLACE FUNCTION mailqueue.set_inbox_password(p_project uuid, p_token bytea, p_password_hash text)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER
@@ -112,6 +112,7 @@ BEGIN
         RETURN NULL;
     END IF;
     DELETE FROM mailqueue.inbox_links AS l WHERE l.user_id = v_user;
+    DELETE FROM mailqueue.phone_registrations AS r WHERE r.user_id = v_user;
     INSERT INTO mailqueue.inbox_logins AS l (user_id, project_id, password_hash)
     VALUES (v_user, p_project, p_password_hash)
     ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash, updated_at = clock_timestamp();

@@ -132,6 +132,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM mailqueue.inbox_links AS l WHERE l.user_id = p_user;
+    DELETE FROM mailqueue.phone_registrations AS r WHERE r.user_id = p_user;
     UPDATE mailqueue.inbox_sessions AS s SET ended_at = clock_timestamp()
      WHERE s.user_id = p_user AND s.id <> p_session AND s.ended_at IS NULL;
     PERFORM mailqueue.record_operation(p_project, 'inbox_user.password_set', p_user::text, '{}',
@@ -139,5 +140,5 @@ BEGIN
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.change_inbox_password(uuid, uuid, uuid, text, text) IS
-    'Replace the password of a person, and end the person''s links and other sessions; false if it was replaced '
+    'Replace the password of a person, and end the person''s links, codes and other sessions; false if it was replaced '
     'meanwhile.';

@@ -26,8 +26,8 @@ END $$;
 COMMENT ON FUNCTION mailqueue.begin_phone_registration(uuid, uuid, bytea, text, text, text) IS
     'Begin the registration of a phone for a person who consented; returns the time by which the code has to be sent.';
 
--- The consent is from the time at which it was given on the page. The channel that the person has is locked, so that of
--- two codes the second one sees what the first one did.
+-- The person is locked before the code is used, in the order of all that change a person; then the channel that the
+-- person has, so that what is returned of it stays so.
 CREATE OR REPLACE FUNCTION mailqueue.take_phone_registration(p_code bytea)
 RETURNS TABLE (project_id uuid, user_id uuid, source text, wording text, begun_by text, channel_id uuid,
     phone_number text, sender_number text, twilio_sid text, is_opted_out boolean)
@@ -37,13 +37,18 @@ AS $$
 DECLARE
     v_taken mailqueue.phone_registrations;
 BEGIN
+    PERFORM FROM mailqueue.inbox_users AS u
+     WHERE u.id = (SELECT r.user_id FROM mailqueue.phone_registrations AS r WHERE r.code_hash = p_code)
+       FOR NO KEY UPDATE;
     DELETE FROM mailqueue.phone_registrations AS r
      WHERE r.code_hash = p_code AND coalesce(mailqueue.tenant(), r.project_id) = r.project_id
     RETURNING * INTO v_taken;
     IF NOT FOUND OR v_taken.expires_at <= clock_timestamp() THEN
         RETURN;
     END IF;
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = v_taken.user_id FOR NO KEY UPDATE;
+    PERFORM FROM mailqueue.notification_channels AS c
+     WHERE c.user_id = v_taken.user_id AND c.channel_type = 'whatsapp' AND c.status <> 'disconnected'
+       FOR NO KEY UPDATE;
     RETURN QUERY
         SELECT v_taken.project_id, v_taken.user_id, v_taken.source, v_taken.wording, v_taken.begun_by,
                c.id, o.phone_number, c.sender_number, c.twilio_sid, c.status = 'opted_out'
