@@ -71,12 +71,13 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    c_keys CONSTANT integer := 1000;                         -- of a project that are not revoked and not over
+    c_keys CONSTANT integer := 1000;                         -- of a project that are not revoked, rotated or over
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(p_is_test);
     PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
+    PERFORM FROM mailqueue.projects AS p WHERE p.id = p_project FOR NO KEY UPDATE;
     IF (SELECT count(*) >= c_keys FROM mailqueue.api_keys AS o
          WHERE o.project_id = p_project AND o.revoked_at IS NULL AND o.rotated_at IS NULL
            AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp())) THEN
