@@ -4,6 +4,7 @@
 set -eu
 
 hour=${BACKUP_HOUR:-1}
+hour=$(( ${hour#0} + 0 )) # 08 is no number of sh
 trap 'exit 0' TERM INT
 until pgbackrest --stanza=mailqueue stanza-create; do sleep 10 & wait $!; done
 [ -e /var/lib/mailqueue-metrics/mailqueue_backup.prom ] || sh /stack/backup.sh || true

@@ -224,6 +224,7 @@ def _backups() -> dict[str, Any]:
         **_of_the_cluster(),
         "user": "postgres",
         "entrypoint": ["/stack/backups.sh"],
+        "environment": {"BACKUP_HOUR": "${BACKUP_HOUR:-1}"},
         "secrets": ["backup_passphrase"],
         "volumes": [
             *CLUSTER,

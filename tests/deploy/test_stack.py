@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import re
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -230,3 +232,24 @@ def test_programs_that_containers_start_can_be_run(name: str) -> None:
 
     assert path.stat().st_mode & 0o111
     assert path.read_text("utf-8").startswith("#!/bin/sh\n")
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("hour", "wait"), [("0", 24), ("1", 1), ("08", 8), ("23", 23)])
+def test_backups_wait_for_the_hour_that_the_installation_names(
+    hour: str, wait: int, tmp_path: Path
+) -> None:
+    assert SERVICES_OF_IT["backups"]["environment"] == {"BACKUP_HOUR": "${BACKUP_HOUR:-1}"}
+    for name, text in {
+        "pgbackrest": "exit 0",
+        "date": "echo 1764374400",  # midnight
+        "sleep": f'echo "$1" >{tmp_path}/slept; kill "$PPID"',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "BACKUP_HOUR": hour}
+    subprocess.run(
+        ["/bin/sh", STACK / "backups.sh"], env=env, capture_output=True, timeout=60, check=False
+    )
+
+    assert (tmp_path / "slept").read_text() == f"{wait * 3600}\n"
