@@ -156,6 +156,21 @@ async def test_a_word_of_a_phone_counts_in_each_project_that_notifies_it(phones:
     assert [row[1] for row in await phones.channels()] == ["opted_out", "opted_out"]
 
 
+async def test_stop_ends_a_channel_however_many_others_were_connected_to_its_number_before(
+    phones: Phones,
+) -> None:
+    async with phones.portal.connection() as conn:
+        await make.project(conn, "blog")
+        for number in range(101):
+            one = await watching.user(conn, f"p{number}@example.com", project="blog")
+            await watching.phone(conn, one, project="blog")
+    await phones.portal.person()
+    await phones.said(await phones.code())
+    assert await phones.said("STOP") is None
+
+    assert {row[1] for row in await phones.channels()} == {"opted_out"}
+
+
 async def test_a_code_of_one_person_connects_no_other(phones: Phones) -> None:
     await phones.portal.person()
     await phones.portal.person("ben@example.com")

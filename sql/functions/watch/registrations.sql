@@ -61,6 +61,7 @@ COMMENT ON FUNCTION mailqueue.take_phone_registration(bytea) IS
     'Use a code, once, and return whose it is, with the connected WhatsApp channel if there is one; no row for a code '
     'that is unknown, used or over.';
 
+-- All of them: a word to the sender ends each, however many other projects have connected the same number before.
 CREATE OR REPLACE FUNCTION mailqueue.find_phone_channels(p_account text, p_sender text, p_number text)
 RETURNS TABLE (id uuid)
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -70,7 +71,7 @@ AS $$
       FROM mailqueue.channel_consents AS o JOIN mailqueue.notification_channels AS c ON c.id = o.channel_id
      WHERE o.phone_number = p_number AND c.sender_number = p_sender AND c.twilio_sid = p_account
        AND c.status <> 'disconnected' AND coalesce(mailqueue.tenant(), o.project_id) = o.project_id
-     ORDER BY c.id LIMIT 100
+     ORDER BY c.id
 $$;
 COMMENT ON FUNCTION mailqueue.find_phone_channels(text, text, text) IS
     'Connected channels, of all projects, that a reply from a number to a sender is about.';
