@@ -14,6 +14,9 @@ from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver, Unresolved
 from mailqueue.dkim.record import key_fault
 
+MAX_AT_ONCE = 20
+"""Lookups for the keys of a domain at the same time: keys that were revoked are many in the end."""
+
 
 class RecordState(StrEnum):
     """State of a key's record in DNS."""
@@ -37,13 +40,15 @@ class Publication:
 
 
 async def look_up(keys: Sequence[DkimKey], resolver: Resolver) -> list[Publication]:
-    """Look up the record of each key."""
-    return list(await asyncio.gather(*(_look_up_one(key, resolver) for key in keys)))
+    """Look up the record of each key, MAX_AT_ONCE at a time."""
+    room = asyncio.Semaphore(MAX_AT_ONCE)
+    return list(await asyncio.gather(*(_look_up_one(key, resolver, room) for key in keys)))
 
 
-async def _look_up_one(key: DkimKey, resolver: Resolver) -> Publication:
+async def _look_up_one(key: DkimKey, resolver: Resolver, room: asyncio.Semaphore) -> Publication:
     try:
-        found = tuple(await resolver.texts(key.name))
+        async with room:
+            found = tuple(await resolver.texts(key.name))
     except Unresolved as exc:
         return Publication(key, RecordState.UNKNOWN, (), exc.why)
     return judged(key, found)

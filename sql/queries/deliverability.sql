@@ -36,7 +36,7 @@ SELECT k.id, k.project_id, p.name AS project, k.domain, k.selector, k.algorithm,
 FROM unnest(%(projects)s::uuid[], %(domains)s::text[]) AS d (project_id, domain)
 JOIN mailqueue.dkim_keys AS k ON k.project_id = d.project_id AND k.domain = d.domain
 JOIN mailqueue.projects AS p ON p.id = k.project_id
-WHERE k.status <> 'pending'
+WHERE (k.status IN ('active', 'retired') OR k.status = 'revoked' AND k.seen_at IS NOT NULL)
   AND p.deleted_at IS NULL
 ORDER BY k.project_id, k.domain, k.created_at, k.selector;
 

@@ -8,7 +8,7 @@ from mailqueue.core.errors import Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.deliverability import checking, keys
+from mailqueue.deliverability import checking, keys, store
 from mailqueue.deliverability.handler import DomainHandler
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.resolver import Resolver
@@ -133,6 +133,25 @@ async def test_a_record_with_a_byte_that_no_column_holds_is_found_wrong(
 
         assert await states(conn, "example.com") == ("fail", "pass", "pass")
         assert await waits(conn, "example.com") == ("pending", 24, 0)
+
+
+async def test_keys_that_were_revoked_before_they_had_a_record_are_not_looked_up(
+    database: DatabaseSettings,
+) -> None:
+    async with serving(Zone()) as zone, connect(database) as conn:
+        key = await signing(conn, "example.com", zone)
+        await conn.execute(
+            "INSERT INTO mailqueue.dkim_keys SELECT (jsonb_populate_record(k, jsonb_build_object("
+            " 'id', mailqueue.uuidv7(), 'selector', 'r' || n, 'status', 'revoked',"
+            " 'private_key', NULL, 'revoked_at', now(),"
+            " 'seen_at', CASE WHEN n = 1 THEN now() END))).*"
+            " FROM mailqueue.dkim_keys AS k, generate_series(1, 3) AS n WHERE k.id = %s",
+            (key.id,),
+        )
+        project_id = await make.project_named(conn)
+        found = await store.list_keys_of(conn, [(project_id, "example.com")])
+
+    assert {one.selector for one in found} == {key.selector, "r1"}
 
 
 async def test_lookups_without_end_are_given_up_and_count_no_attempt(

@@ -1,5 +1,6 @@
 """The DNS records of keys, and which keys sign as a result."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -11,7 +12,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import RecordState, judged, look_up
+from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.settings.nameserver import NameServer
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.deliverability.nameserver import Zone, serving
@@ -65,6 +68,24 @@ async def test_no_answer_is_not_a_missing_record() -> None:
 
     assert (answer.in_dns, answer.found) == (RecordState.UNKNOWN, ())
     assert "SERVFAIL" in (answer.why or "")
+
+
+async def test_many_keys_of_a_domain_are_not_looked_up_at_once() -> None:
+    class Counting(Resolver):
+        asking, most = 0, 0
+
+        async def texts(self, name: str) -> list[str]:  # noqa: ARG002
+            self.asking += 1
+            self.most = max(self.most, self.asking)
+            await asyncio.sleep(0)
+            self.asking -= 1
+            return [GOOD]
+
+    resolver = Counting([NameServer("127.0.0.1", 53)])
+    answers = await look_up([KEY] * 200, resolver)
+
+    assert [one.in_dns for one in answers] == [RecordState.PUBLISHED] * 200
+    assert resolver.most == publication.MAX_AT_ONCE
 
 
 async def test_a_pending_key_signs_once_its_record_is_seen(conn: Conn) -> None:
