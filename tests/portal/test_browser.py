@@ -16,7 +16,7 @@ from mailqueue.portal.table import PAGES
 from mailqueue.settings.environment import DatabaseSettings
 from tests.console.looking import faults_of, shown
 from tests.portal.filled import filled
-from tests.portal.test_phones import SETTINGS as PHONE_SETTINGS
+from tests.portal.phoning import SETTINGS as PHONE_SETTINGS
 from tests.portal.visiting import HOME, PASSWORD, Visiting, visiting
 from tests.watch import watching
 
