@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
@@ -154,7 +155,7 @@ def _header(row: list[str]) -> tuple[list[str], bool]:
     if not set(names) & set(ADDRESS_NAMES):
         shown = ", ".join(name[:40] for name in names[:20]) or "none"
         raise InvalidField("file", f"the header has no column email; it has {shown}")
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if twice:
         raise InvalidField("file", f"the header has the column {twice[0][:40]} twice")
     return names, False

@@ -7,6 +7,9 @@ import pytest
 import requests
 from mailgun.client import Client
 
+from mailqueue.api.compat.mailgun.address_lists import LISTS
+from mailqueue.api.compat.mailgun.faults import NamedParameter
+from mailqueue.api.compat.mailgun.imports import addresses_in
 from mailqueue.tenants.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN
@@ -108,3 +111,10 @@ def test_an_import_needs_the_permission_and_is_of_the_project(site: Served, clie
     assert reasons(site) == {}
     assert code(site.keys.other) == 202
     assert client.bounces.get(domain=DOMAIN).json()["items"] == []
+
+
+def test_a_header_of_many_columns_is_read_once() -> None:
+    octets = b"address" + b",x" * 200_000 + b"\na@example.org" + b",1" * 200_000
+
+    with pytest.raises(NamedParameter, match="the column x twice"):
+        addresses_in(LISTS[0], octets)
