@@ -147,7 +147,7 @@ def _refused(scope: Scope, what: str) -> tuple[int, RawHeaders, bytes]:
 
 @cache
 def _page(what: str, tag: str) -> tuple[int, RawHeaders, bytes]:
-    """Return a page about a link; it has no name in it, and is made once for each language."""
+    """Return a page about a link; it names no person and is made once for each language."""
     status = _STATUS_BY_FAULT[what]
     made = page("fault.html", words=WORDS[tag], status=status, what=what)
     return status, made.raw_headers, bytes(made.body)
