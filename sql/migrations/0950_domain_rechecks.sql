@@ -50,4 +50,5 @@ SELECT k.project_id, k.domain, now() + random() * interval '1 day'
   FROM mailqueue.dkim_keys AS k
  GROUP BY k.project_id, k.domain;
 
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX domain_checks_checked_at_idx ON mailqueue.domain_checks (checked_at);

@@ -19,4 +19,5 @@ CREATE INDEX phone_registrations_created_at_idx ON mailqueue.phone_registrations
 COMMENT ON TABLE mailqueue.phone_registrations IS
     'Phones that persons connect: each code is sent once from the phone, within minutes.';
 
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX channel_consents_phone_idx ON mailqueue.channel_consents (phone_number);
