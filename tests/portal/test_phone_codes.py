@@ -8,6 +8,7 @@ from mailqueue.db.pool import connect
 from tests import make
 from tests.portal.phoning import OTHER_PHONE, Phones
 from tests.portal.visiting import PASSWORD
+from tests.watch import watching
 
 pytestmark = pytest.mark.anyio
 
@@ -48,9 +49,12 @@ async def test_a_code_that_is_sent_while_its_person_changes_waits_and_blocks_not
                 "SELECT FROM mailqueue.inbox_users WHERE id = %s FOR NO KEY UPDATE", (person,)
             )
             sending = asyncio.create_task(phones.said(message))
-            async with phones.portal.connection() as conn, asyncio.timeout(30):
-                while not await make.scalar(conn, WAITS):  # noqa: ASYNC110
-                    await asyncio.sleep(0.02)
+            async with phones.portal.connection() as conn:
+
+                async def waits() -> bool:
+                    return bool(await make.scalar(conn, WAITS))
+
+                await watching.wait(waits, "the request waits for the person")
             # As a further code of the person does with the oldest ones.
             await other.execute("DELETE FROM mailqueue.phone_registrations")
         said = await sending

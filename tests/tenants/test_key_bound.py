@@ -9,6 +9,7 @@ from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
+from tests.webhooks.delivering import until
 
 pytestmark = pytest.mark.anyio
 WAITS = """
@@ -35,8 +36,10 @@ async def test_two_at_once_are_not_both_the_last_key_of_a_project(
         async with first.transaction():
             await issue_key(first, "shop", "last", is_test=True)
             adding = asyncio.create_task(issue_key(second, "shop", "one more", is_test=True))
-            async with asyncio.timeout(30):
-                while not adding.done() and not await make.scalar(conn, WAITS):  # noqa: ASYNC110
-                    await asyncio.sleep(0.02)
+
+            async def waits() -> bool:
+                return adding.done() or bool(await make.scalar(conn, WAITS))
+
+            await until(waits)
         with pytest.raises(InvalidField, match="has 1000 valid keys"):
             await adding

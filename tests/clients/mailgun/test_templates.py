@@ -1,8 +1,6 @@
 """The published `mailgun` library adds, lists, changes and removes templates and their versions."""
 
 import json
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,56 +8,19 @@ import requests
 from mailgun.builders import MailgunTemplateBuilder
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
-from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN, email_of
+from tests.clients.mailgun.templating import (
+    MODEL,
+    added,
+    client,
+    sent,
+    shown_in,
+    version_added,
+    versions_of,
+)
 from tests.clients.serving import Served
 
-HTML = "<p>Hello {{name}}</p>{{#each lines}}<li>{{this.sku}}</li>{{/each}}"
-MODEL = {"name": "Ann", "lines": [{"sku": "A"}, {"sku": "<B>"}]}
-
-
-@pytest.fixture
-def client(site: Served) -> Iterator[Client]:
-    with Client(auth=("api", site.keys.live), api_url=site.url) as made:
-        assert made.templates.delete(domain=DOMAIN).status_code == 200
-        yield made
-
-
-def added(client: Client, name: str = "receipt", **fields: Any) -> Any:
-    builder = MailgunTemplateBuilder(name="any").set_template_content(HTML)
-    words = builder.set_headers({"Subject": "Order {{id}}"}).build()
-    data = {**words, "name": name, **fields}
-    return client.templates.create(data=data, domain=DOMAIN)
-
-
-def version_added(client: Client, tag: str, name: str = "receipt", **fields: Any) -> Any:
-    data = {"tag": tag, "template": f"<p>{tag} {{{{name}}}}</p>", **fields}
-    return client.templates.create(data=data, domain=DOMAIN, template_name=name, versions=True)
-
-
-def versions_of(client: Client, name: str = "receipt", **filters: Any) -> Any:
-    answer = client.templates.get(
-        domain=DOMAIN, template_name=name, versions=True, filters=filters or None
-    )
-    assert answer.status_code == 200, answer.text
-    return answer.json()["template"]["versions"]
-
-
-def shown_in(site: Served, slug: str, variables: Any) -> Any:
-    answer = requests.post(
-        f"{site.url}/v1/projects/default/templates/{slug}/preview",
-        json={"variables": variables},
-        headers={"X-API-Key": site.keys.live},
-        timeout=60,
-    )
-    assert answer.ok, answer.text
-    return answer.json()
-
-
-def sent(client: Client, **fields: Any) -> Any:
-    data = {"from": "a@example.com", "to": "b@example.org", "template": "receipt", **fields}
-    return client.messages.create(data=data, domain=DOMAIN)
+__all__ = ["client"]
 
 
 def test_an_added_template_is_active_and_is_rendered_in_mail(site: Served, client: Client) -> None:
@@ -249,61 +210,3 @@ def test_a_name_and_a_tag_are_taken_once(client: Client) -> None:
     assert client.templates.put(data={"comment": "c" * 600}, **named).status_code == 400
     assert client.templates.put(**named, data={"tag": "other"}).status_code == 400
     assert len(versions_of(client)) == 1
-
-
-def test_several_at_once_add_one_template(site: Served, client: Client) -> None:
-    def add(_: int) -> int:
-        with Client(auth=("api", site.keys.live), api_url=site.url) as own:
-            return int(added(own).status_code)
-
-    with ThreadPoolExecutor(4) as pool:
-        codes = sorted(pool.map(add, range(4)))
-
-    assert codes == [200, 400, 400, 400]
-    assert len(versions_of(client)) == 1
-
-
-def test_several_at_once_add_one_version_of_a_tag(site: Served, client: Client) -> None:
-    added(client)
-
-    def add(number: int) -> int:
-        with Client(auth=("api", site.keys.live), api_url=site.url) as own:
-            return int(version_added(own, "spring", comment=f"{number}").status_code)
-
-    with ThreadPoolExecutor(4) as pool:
-        codes = sorted(pool.map(add, range(4)))
-
-    assert codes == [200, 400, 400, 400]
-    assert len(versions_of(client)) == 2
-
-
-def test_templates_of_another_project_are_not_found(site: Served, client: Client) -> None:
-    added(client)
-    named = {"domain": DOMAIN, "template_name": "receipt"}
-    with Client(auth=("api", site.keys.other), api_url=site.url) as other:
-        found = other.templates.get(domain=DOMAIN).json()["items"]
-        codes = {
-            other.templates.get(**named).status_code,
-            other.templates.put(**named, data={"description": "x"}).status_code,
-            other.templates.delete(**named).status_code,
-            version_added(other, "stolen").status_code,
-            other.templates.get(**named, versions=True, tag="initial").status_code,
-        }
-        other.templates.delete(domain=DOMAIN)
-
-    assert (found, codes) == ([], {404})
-    assert client.templates.get(**named).status_code == 200
-
-
-def test_a_key_that_only_reads_templates_changes_none(site: Served, client: Client) -> None:
-    added(client)
-    with Client(auth=("api", key_with(site, Scope.TEMPLATE_READ)), api_url=site.url) as reads:
-        shown = reads.templates.get(domain=DOMAIN, template_name="receipt")
-        refused = [
-            added(reads, "another"),
-            version_added(reads, "another"),
-            reads.templates.delete(domain=DOMAIN, template_name="receipt"),
-        ]
-
-    assert shown.status_code == 200
-    assert {one.status_code for one in refused} == {403}
