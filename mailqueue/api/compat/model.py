@@ -89,11 +89,14 @@ def domain_endpoint(
 def batch_endpoint(
     method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
 ) -> Endpoint:
-    """Return an endpoint that shows or stops the mail of a batch."""
-    scope = Scope.EMAIL_READ if method == "GET" else Scope.EMAIL_SEND
-    return Endpoint(
-        method, path, scope, summary, handler, once=Once.NEVER, test_keys=ForTestKeys.OWN
-    )
+    """Return an endpoint that shows or stops the mail of a batch.
+
+    A pause has no mode: test keys see those of live mail too, and end none.
+    """
+    scope, test_keys = Scope.EMAIL_SEND, ForTestKeys.OWN
+    if method == "GET":
+        scope, test_keys = Scope.EMAIL_READ, ForTestKeys.READ
+    return Endpoint(method, path, scope, summary, handler, once=Once.NEVER, test_keys=test_keys)
 
 
 def contact_endpoint(

@@ -46,6 +46,9 @@ def names_a_thing(endpoint: Endpoint) -> bool:
         "{contact}",
         "{list}",
     )
+    # There a batch is the name of a campaign, which has no mode.
+    if endpoint.path.startswith(("/v3/mail/batch", "/v3/user/scheduled_sends")):
+        return False
     is_key = "api-keys/{key_id}" in endpoint.path
     return is_key or any(name in endpoint.path for name in things)
 
@@ -117,7 +120,7 @@ async def test_nor_by_any_of_the_compatible_apis(modes: Modes) -> None:
             )
             what = (shape, endpoint.method, path, answer.status_code, answer.text)
             assert answer.status_code < 500, what
-            if names_a_thing(endpoint):
+            if names_a_thing(endpoint) and endpoint.test_keys is not ForTestKeys.REFUSED:
                 assert answer.status_code in (404, 422), what
             assert not any(one in answer.text for one in _ids(modes) if one not in path), what
             if endpoint.test_keys is ForTestKeys.OWN:

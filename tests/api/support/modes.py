@@ -29,6 +29,7 @@ from tests.mail.claim.steps import claim, settle
 
 PROJECT = "both"
 SUPPRESSED = f"no-{ADDRESS}"
+NO_TOPIC = "0197b8f0-0000-7000-8000-0000000000c1"
 OF_KEYS = [each for each in ENDPOINTS if not each.superadmin]
 OF_SHAPES = [(shape.name, each) for shape in SHAPES for each in shape.endpoints]
 # Counts of requests, and when a key was last used: no business of a mode's.
@@ -164,6 +165,8 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given |= {"suppression": SUPPRESSED, "bounce_id": "1", "page": "x", "webhook_number": "1"}
     given["domain_id"] = modes.variables["dkim"]
     given |= {"event": "clicked", "template_id": MARK, "version_id": "1"}
+    given |= dict.fromkeys(("segment", "segment_id"), modes.variables["list_id"])
+    given |= {"topic_id": NO_TOPIC, "tag": "initial", "new_tag": "copied"}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}
     if not any(name in endpoint.path for name in names):

@@ -241,7 +241,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     timed = await made("/v1/timed-events", due | {"payload": {"word": MARK}})
     await made("/v1/birthdays", {"template": MARK}, "PUT")
     contact = await made("/v1/contacts", {"email": f"who-{ADDRESS}", "last_name": MARK})
-    await made("/v1/lists", {"name": MARK, "description": MARK})
+    listing = await made("/v1/lists", {"name": MARK, "description": MARK})
     await made(f"/v1/lists/{MARK}/members", {"contacts": [contact["id"]]})
     scheduled = await made(
         "/v1/schedule",
@@ -272,6 +272,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "rule": MARK,
         "contact": contact["id"],
         "list": MARK,
+        "list_id": listing["id"],
         "sequence": MARK,
         "enrollment_id": enrolled["enrollment_id"],
         "outbox": MARK,
