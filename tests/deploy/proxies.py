@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
@@ -79,7 +79,9 @@ class Proxy:
         """Yield the answer under a host name to a client at CLIENT; its body is still unread."""
         connection = _Connection(name, self.secure, self.trust)
         try:
-            connection.request(method, path, body=body, headers=dict(headers or {}))
+            connection.connect()
+            with suppress(OSError):  # a refusal may come before the whole body is sent
+                connection.request(method, path, body=body, headers=dict(headers or {}))
             with connection.getresponse() as answer:
                 yield answer
         finally:

@@ -97,7 +97,7 @@ def test_what_comes_too_fast_is_told_when_to_come_again(site: Served) -> None:
 
 def test_what_is_no_such_request_is_refused_in_its_words(client: SendGridAPIClient) -> None:
     with pytest.raises(NotFoundError) as missing:
-        client.client.mail.batch.post()
+        client.client.mail.drafts.post()
     with pytest.raises(NotFoundError) as other:
         client.client.stats.get()
     with pytest.raises(MethodNotAllowedError):
