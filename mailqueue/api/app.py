@@ -26,6 +26,7 @@ from mailqueue.api.public.whatsapp import whatsapp_routes
 from mailqueue.api.table import ENDPOINTS, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool
+from mailqueue.db.replica import Replica
 from mailqueue.portal.app import portal_routes
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.listeners import Surface
@@ -47,13 +48,14 @@ class Application:
         *,
         with_api: bool = True,
         services: Services | None = None,
+        replica: Replica | None = None,
         pages: Sequence[BaseRoute] = (),
     ) -> None:
         self._settings = settings
         self._parts: list[tuple[Surface | None, Sequence[BaseRoute]]] = []  # None: of every surface
         self._domains: TrackingDomains | None = None
         self._apps: dict[tuple[frozenset[Surface], bool], ASGIApp] = {}
-        runtime = Runtime(settings, pool, services or Services()) if with_api else None
+        runtime = Runtime(settings, pool, services or Services(), replica) if with_api else None
         if runtime is not None:
             self._domains = TrackingDomains(lambda: _tracking_domains(runtime))
             public_url = settings.tracking.public_url
@@ -137,6 +139,7 @@ def create_app(
     *,
     with_api: bool = True,
     services: Services | None = None,
+    replica: Replica | None = None,
     pages: Sequence[BaseRoute] = (),
 ) -> ASGIApp:
     """Return one application with every surface; the caller owns the pool.
@@ -146,5 +149,7 @@ def create_app(
     Raises:
         ConfigError: the trap's pages would be reachable from outside without a password.
     """
-    made = Application(settings, pool, with_api=with_api, services=services, pages=pages)
+    made = Application(
+        settings, pool, with_api=with_api, services=services, replica=replica, pages=pages
+    )
     return made.on(Surface)

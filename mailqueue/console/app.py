@@ -17,6 +17,7 @@ from mailqueue.console.frame.router import HOME, Router
 from mailqueue.console.live.reader import LiveReader
 from mailqueue.console.table import NAVIGATION, PAGES
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.db.replica import Replica
 from mailqueue.mail.message.preview import MessageSources
 from mailqueue.operations.activity import Activity
 from mailqueue.ports.identity import LoginProvider
@@ -39,6 +40,7 @@ def console_routes(
     activity: Activity | None = None,
     compile_process: CompileProcess | None = None,
     make_poster: MakePoster = no_poster,
+    replica: Replica | None = None,
 ) -> list[BaseRoute]:
     """Return the routes of the console; `/` leads there. The caller owns the pool.
 
@@ -60,6 +62,7 @@ def console_routes(
         open_transport,
         compile_process=compile_process or CompileProcess(),
         make_poster=make_poster,
+        replica=replica,
     )
     pages = SecurityHeaders(Router(console, PAGES), url)
     return [

@@ -27,6 +27,10 @@ from mailqueue.settings.environment import DatabaseSettings, DatabaseSource
 
 PROJECT_FULL = "MQ002"
 """SQLSTATE of statements that would exceed a bound of a project."""
+_VARIABLES = {
+    DatabaseSource.DIRECT: "MAILQUEUE_DIRECT_URL",
+    DatabaseSource.REPLICA: "MAILQUEUE_REPLICA_URL",
+}
 _NAME = re.compile(r'(?:user|role|database) "([^"]*)"')
 
 # Texts of libpq or the server, and the message for each; the first match is used.
@@ -125,8 +129,8 @@ def _fix(settings: DatabaseSettings) -> str:
         return "correct the PG* variables"
     if settings.source is DatabaseSource.EMBEDDED:
         return "start `mailqueue up` again, which rewrites its connection string"
-    if settings.source is DatabaseSource.DIRECT:
-        return "correct MAILQUEUE_DIRECT_URL"
+    if settings.source in _VARIABLES:
+        return f"correct {_VARIABLES[settings.source]}"
     return "correct MAILQUEUE_DATABASE_URL"
 
 
@@ -172,8 +176,8 @@ def _options(settings: DatabaseSettings) -> dict[str, str | int | None]:
 def _source(settings: DatabaseSettings) -> str:
     if settings.source is DatabaseSource.EMBEDDED:
         return "the file database_url of the data folder"
-    if settings.source is DatabaseSource.DIRECT:
-        return "MAILQUEUE_DIRECT_URL"
+    if settings.source in _VARIABLES:
+        return _VARIABLES[settings.source]
     return "MAILQUEUE_DATABASE_URL or DATABASE_URL"
 
 

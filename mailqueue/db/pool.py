@@ -15,13 +15,12 @@ from mailqueue.core.json.writing import write_json
 from mailqueue.db.durable import DurableConnection
 from mailqueue.db.faults import address_of, checked, project_full, unavailable
 from mailqueue.db.fetch import Conn
-from mailqueue.settings.environment import DatabaseSettings, Pooler
+from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Pooler
 
 Pool = AsyncConnectionPool[Conn]
 CONNECT_SECONDS = 10
 ATTEMPT_SECONDS = 3
-"""Seconds to connect to one of several hosts, so that there is time for the next.
-"""
+"""Seconds to connect to a server that another may replace: one of several hosts, or a standby."""
 RECONNECT_SECONDS = 3.0
 """Seconds after which a pool stops reconnecting; the next request tries again at once."""
 NOTICED = {
@@ -35,7 +34,7 @@ NOTICED = {
 A connection string can override them.
 """
 NOTICED_SOONER = {"keepalives_idle": 2, "keepalives_interval": 1, "tcp_user_timeout": 4_000}
-"""The same for connection strings with several hosts."""
+"""The same where another server may replace it."""
 
 
 @asynccontextmanager
@@ -45,21 +44,24 @@ async def open_pool(
     application_name: str = "mailqueue",
     min_size: int = 1,
     max_size: int | None = None,
+    is_required: bool = True,
 ) -> AsyncIterator[Pool]:
     """Open a pool of autocommit connections, each checked before use.
 
-    `max_size` None is the connection string's `pool_max`, else 10.
+    `max_size` None is the connection string's `pool_max`, else 10. `is_required` says whether the
+    server has to answer now.
 
     Raises:
-        Unavailable: no connection can be opened now.
+        Unavailable: no connection can be opened now, and the server is required.
         ConfigError: no usable connection string is set.
     """
-    # One connection first: the error of a pool that cannot fill is only a timeout.
-    async with connect(settings, application_name=application_name):
-        pass
+    if is_required:
+        # One connection first: the error of a pool that cannot fill is only a timeout.
+        async with connect(settings, application_name=application_name):
+            pass
     largest = max_size or settings.pool_max
     pool: Pool = AsyncConnectionPool(
-        settings.url.reveal(),
+        checked(settings).url.reveal(),
         open=False,
         kwargs=_arguments(settings, application_name),
         min_size=min(min_size, largest),
@@ -125,9 +127,10 @@ async def open_connection(
 def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, Any]:
     given = conninfo_to_dict(settings.url.reveal())
     usual: dict[str, Any] = {**NOTICED, "connect_timeout": CONNECT_SECONDS}
-    if "," in address_of(settings)["host"]:
+    is_replica = settings.source is DatabaseSource.REPLICA
+    if is_replica or "," in address_of(settings)["host"]:
         usual |= {**NOTICED_SOONER, "connect_timeout": ATTEMPT_SECONDS}
-        usual["target_session_attrs"] = "read-write"  # of several hosts, the primary
+        usual["target_session_attrs"] = "prefer-standby" if is_replica else "read-write"
     arguments: dict[str, Any] = {
         **{name: value for name, value in usual.items() if name not in given},
         "autocommit": True,

@@ -18,6 +18,7 @@ from mailqueue.core.services.model import InUp
 from mailqueue.core.services.registry import LISTENERS, SERVICES
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.db.replica import open_replica
 from mailqueue.embedded.server import embedded_server
 from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.operations.services import reporting
@@ -71,6 +72,7 @@ async def run_everything(
         pool = await stack.enter_async_context(
             open_pool(database, application_name="mailqueue/up", min_size=2)
         )
+        replica = await stack.enter_async_context(open_replica(database))
         trap = await stack.enter_async_context(_trap(settings, pool))
         api_key = await _prepare(settings, pool, trap)
         services = build_services(settings, pool)
@@ -83,8 +85,9 @@ async def run_everything(
             activity=services.activity,
             compile_process=services.compile_process,
             make_poster=services.make_poster,
+            replica=replica,
         )
-        app = Application(settings, pool, services=services, pages=pages)
+        app = Application(settings, pool, services=services, replica=replica, pages=pages)
         urls: dict[Surface, str] = {}
         for surfaces, sock in sockets.items():
             url = await stack.enter_async_context(listening(app.on(surfaces), sock))

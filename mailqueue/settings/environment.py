@@ -25,6 +25,7 @@ from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.faults import faults_of
 from mailqueue.settings.gmail import GmailSettings, gmail_of
 from mailqueue.settings.listeners import ApiSettings, ListenerSettings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.settings.metrics import MetricsSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.settings.oidc import OidcSettings
@@ -63,29 +64,13 @@ class Pooler(StrEnum):
     TRANSACTION = "transaction"  # no prepared statements, no LISTEN, no session locks
 
 
-class LogFormat(StrEnum):
-    """Format of log lines; auto is console on a terminal and JSON otherwise."""
-
-    AUTO = "auto"
-    CONSOLE = "console"
-    JSON = "json"
-
-
-class LogLevel(StrEnum):
-    """The lowest severity that is logged."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
 class DatabaseSource(StrEnum):
     """The source of the connection string."""
 
     GIVEN = "given"  # MAILQUEUE_DATABASE_URL or DATABASE_URL
     LIBPQ = "libpq"  # PGHOST and others; the string is empty and libpq reads them
     DIRECT = "direct"  # MAILQUEUE_DIRECT_URL
+    REPLICA = "replica"  # MAILQUEUE_REPLICA_URL
     EMBEDDED = "embedded"  # the data folder of a running `mailqueue up`
     NONE = "none"
 
@@ -99,6 +84,7 @@ class DatabaseSettings:
     pool_max: int = 10
     pooler: Pooler = Pooler.NONE
     direct: Secret | None = None  # string without the pooler
+    replica: Secret | None = None  # string of a standby that answers reports
 
     @property
     def for_sessions(self) -> "DatabaseSettings":
@@ -106,6 +92,14 @@ class DatabaseSettings:
         if self.direct is None:
             return self
         return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
+
+    @property
+    def for_reports(self) -> "DatabaseSettings | None":
+        """Return the settings of the standby that answers reports; None if none is set."""
+        if self.replica is None:
+            return None
+        source = DatabaseSource.REPLICA
+        return DatabaseSettings(self.replica, source, self.pool_max, self.pooler)
 
     @property
     def has_sessions(self) -> bool:
@@ -121,14 +115,6 @@ class WorkerSettings:
     in_flight: int  # emails that one process sends at the same time
     batch: int  # rows per claim
     max_send_rate: float | None = None  # recipients per second of the installation; 0: no limit
-
-
-@dataclass(frozen=True, slots=True)
-class LogSettings:
-    """Level and format of logs."""
-
-    level: LogLevel
-    format: LogFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +165,7 @@ class Environment(ServiceVariables):
     )
     pooler: Pooler = Pooler.NONE
     direct_url: DatabaseUrl = None
+    replica_url: DatabaseUrl = None
     data: Path = Field(default_factory=default_data)
     master_key: SecretVariable = None
     master_key_previous: SecretVariable = None
@@ -275,12 +262,21 @@ def _archives(env: Environment, data: Path, source: DatabaseSource) -> ArchiveSe
 def _database(env: Environment, data: Path) -> DatabaseSettings:
     given, source = _connection_string(env, data)
     url, pool_max = take_pool_max(given)
-    direct = take_pool_max(env.direct_url.reveal())[0] if env.direct_url else ""
+    direct, replica = (
+        take_pool_max(one.reveal())[0] if one else "" for one in (env.direct_url, env.replica_url)
+    )
     password = secret_of("DATABASE_PASSWORD", env.database_password_file)
     if password and source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
         url = with_password(url, password.reveal())
         direct = direct and with_password(direct, password.reveal())
-    found = DatabaseSettings(Secret(url), source, pooler=env.pooler, direct=Secret(direct) or None)
+        replica = replica and with_password(replica, password.reveal())
+    found = DatabaseSettings(
+        Secret(url),
+        source,
+        pooler=env.pooler,
+        direct=Secret(direct) or None,
+        replica=Secret(replica) or None,
+    )
     return found if pool_max is None else replace(found, pool_max=pool_max)
 
 

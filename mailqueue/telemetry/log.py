@@ -10,7 +10,7 @@ import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
 from mailqueue.core.json.writing import write_json
-from mailqueue.settings.environment import LogFormat, LogSettings
+from mailqueue.settings.logs import LogFormat, LogSettings
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _ADDRESS_KEYS = ("recipient", "address", "email", "sender")

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
 from tests.chaos.catalogue import SCENARIOS, Scenario
 from tests.chaos.result import ScenarioResult

@@ -18,6 +18,7 @@ from mailqueue.console.app import console_routes
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow, open_pool
+from mailqueue.db.replica import open_replica
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.web import tokens
 from mailqueue.wiring.api import build_services, trial_transports
@@ -132,7 +133,7 @@ def fields_of(html: str, action: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[Visiting]:
-    async with open_pool(database) as pool:
+    async with open_pool(database) as pool, open_replica(database) as replica:
         settings = settings_for(database, **options)
         pages = console_routes(
             settings,
@@ -142,6 +143,7 @@ async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[
             passwords=Passwords(QUICK),
             open_transport=trial_transports(settings),
             make_poster=partial(poster_of, settings),
+            replica=replica,
         )
         app = create_app(settings, pool, services=build_services(settings, pool), pages=pages)
         yield Visiting(app, pool, database)

@@ -8,7 +8,8 @@ import pytest
 from mailqueue.core.dsn import take_pool_max
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.units import parse_bytes, parse_duration
-from mailqueue.settings.environment import DatabaseSource, LogLevel, Pooler, load_settings
+from mailqueue.settings.environment import DatabaseSource, Pooler, load_settings
+from mailqueue.settings.logs import LogLevel
 
 
 @pytest.fixture(autouse=True)

@@ -35,11 +35,17 @@ def test_the_password_of_the_file_is_that_of_every_connection(
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\n")
     database = settings_of(
-        monkeypatch, tmp_path, DATABASE_URL=url, DIRECT_URL=url, DATABASE_PASSWORD_FILE=str(file)
+        monkeypatch,
+        tmp_path,
+        DATABASE_URL=url,
+        DIRECT_URL=url,
+        REPLICA_URL=url,
+        DATABASE_PASSWORD_FILE=str(file),
     ).database
 
     assert database.direct is not None
-    for found in (database.url, database.direct):
+    assert database.replica is not None
+    for found in (database.url, database.direct, database.replica):
         values = conninfo_to_dict(found.reveal())
         assert values["password"] == PASSWORD
         assert (values["user"], values["host"], values["dbname"]) == (

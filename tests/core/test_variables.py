@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mailqueue.core.secret import Secret
-from mailqueue.settings.environment import Environment, LogFormat, LogLevel, Pooler, grouped
+from mailqueue.settings.environment import Environment, Pooler, grouped
+from mailqueue.settings.logs import LogFormat, LogLevel
 from mailqueue.settings.nameserver import parse_name_servers
 from mailqueue.settings.oidc import parse_rules
 from mailqueue.settings.rabbitmq import Topology, parse_bindings, parse_publish, parse_queues

@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
 from tests import scratch
 from tests.cost.bounds import FILE, over, read_bounds, report, write_bounds

@@ -158,7 +158,7 @@ def test_the_documented_filter_finds_who_guesses(capfd: pytest.CaptureFixture[st
     """Like fail2ban, which replaces <HOST> by a pattern of addresses."""
     line = documented_lines("ini", holding="failregex").split("failregex = ")[1].strip()
     program = (
-        "from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings\n"
+        "from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings\n"
         "from mailqueue.telemetry.log import configure_logging, get_logger\n"
         "configure_logging(LogSettings(LogLevel.INFO, LogFormat.JSON))\n"
         "log = get_logger('mailqueue.submission.authentication')\n"

@@ -9,12 +9,12 @@ from unittest.mock import patch
 import pytest
 from structlog.testing import capture_logs
 
-from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging, get_logger, keep_private, mask
 from tests.logged import forget_configuration
 
 SAYS = """
-from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import bound, configure_logging, get_logger
 
 configure_logging(LogSettings(LogLevel.INFO, LogFormat.{format}))

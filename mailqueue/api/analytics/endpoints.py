@@ -42,7 +42,7 @@ _ABOUT = (
 async def overview(call: RequestContext) -> AnalyticsOverview:
     """Return counts and rates of the project."""
     query: OverviewQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(conn, query, _own(call))
         return await overviews.overview(conn, query.scope(_own(call)), span, compares=query.compare)
 
@@ -50,14 +50,14 @@ async def overview(call: RequestContext) -> AnalyticsOverview:
 async def timeseries(call: RequestContext) -> AnalyticsTimeseries:
     """Return a count of the project over time."""
     query: SeriesQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         return await _timeseries(conn, query, _own(call))
 
 
 async def heatmap(call: RequestContext) -> AnalyticsHeatmap:
     """Return a count of the project by hour and day of the week."""
     query: HeatmapQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(conn, query, _own(call))
         return await series.heatmap(conn, query.scope(_own(call)), span, metric=query.metric)
 
@@ -65,7 +65,7 @@ async def heatmap(call: RequestContext) -> AnalyticsHeatmap:
 async def templates(call: RequestContext) -> AnalyticsTemplates:
     """Return the templates of the project with their counts."""
     query: TimeQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(conn, query, _own(call))
         return await template_counts.templates(conn, _own(call), span)
 
@@ -73,7 +73,7 @@ async def templates(call: RequestContext) -> AnalyticsTemplates:
 async def template(call: RequestContext) -> AnalyticsTemplate:
     """Return one template of the project."""
     query: TimeQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(conn, query, _own(call))
         return await template_counts.template(conn, _own(call), span, call.path["template"])
 
@@ -81,7 +81,7 @@ async def template(call: RequestContext) -> AnalyticsTemplate:
 async def providers(call: RequestContext) -> AnalyticsProviders:
     """Return the providers and sender accounts of the project."""
     query: TimeQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(conn, query, _own(call))
         return await provider_counts.providers(conn, _own(call), span)
 
@@ -89,7 +89,7 @@ async def providers(call: RequestContext) -> AnalyticsProviders:
 async def overview_of_all(call: RequestContext) -> AnalyticsOverview:
     """Return counts and rates of all projects, or of one."""
     query: AllOverviewQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         scope = await _any(conn, query.project)
         span = await _span(conn, query, scope)
         return await overviews.overview(conn, query.scope(scope), span, compares=query.compare)
@@ -98,14 +98,14 @@ async def overview_of_all(call: RequestContext) -> AnalyticsOverview:
 async def timeseries_of_all(call: RequestContext) -> AnalyticsTimeseries:
     """Return a count of all projects over time, or of one."""
     query: AllSeriesQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         return await _timeseries(conn, query, await _any(conn, query.project))
 
 
 async def providers_of_all(call: RequestContext) -> AnalyticsProviders:
     """Return the providers and sender accounts of all projects, or of one."""
     query: AllTimeQuery = call.query
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         scope = await _any(conn, query.project)
         return await provider_counts.providers(conn, scope, await _span(conn, query, scope))
 

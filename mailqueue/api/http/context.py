@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -155,15 +155,25 @@ class RequestContext:
             async with self._conn.transaction():  # a savepoint, rolled back alone
                 yield self._conn
             return
-        key_id = self._caller.id if self._caller is not None else None
-        async with self.runtime.transaction(
+        async with self._transaction() as conn:
+            yield conn
+
+    def reports(self) -> AbstractAsyncContextManager[Conn]:
+        """Return a context as `connection` is, which reads from the replica if one answers.
+
+        What it reads may be seconds old; it may write nothing.
+        """
+        return self._transaction(is_report=True)
+
+    def _transaction(self, *, is_report: bool = False) -> AbstractAsyncContextManager[Conn]:
+        return self.runtime.transaction(
             self.tenant,
             by=self.by,
-            key_id=key_id,
+            key_id=self._caller.id if self._caller is not None else None,
             is_test=self.is_test,
-            is_read_only=self.is_read_only,
-        ) as conn:
-            yield conn
+            is_read_only=self.is_read_only or is_report,
+            is_report=is_report,
+        )
 
     @asynccontextmanager
     async def in_one_transaction(self) -> AsyncIterator[Conn]:

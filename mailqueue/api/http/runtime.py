@@ -9,6 +9,7 @@ from mailqueue.api.http.dependencies import Services
 from mailqueue.api.http.requests.large_bodies import Bodies
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.db.replica import Replica
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
@@ -24,6 +25,7 @@ class Runtime:
     settings: Settings
     pool: Pool
     services: Services
+    replica: Replica | None = None  # answers reports
     intake: Intake = field(init=False)
     callers: KeyCache = field(init=False)
     allowance: RateLimiter = field(init=False)
@@ -50,15 +52,20 @@ class Runtime:
         key_id: UUID | None = None,
         is_test: bool | None = None,
         is_read_only: bool = False,
+        is_report: bool = False,
     ) -> AsyncIterator[Conn]:
         """Yield a connection in a transaction for one project, or for all of them (None).
 
-        `is_test` is the mode of the key, None for both. The audit log names `by`.
+        `is_test` is the mode of the key, None for both. The audit log names `by`. A report may be
+        read from the replica, a few seconds late.
 
         Raises:
             Unauthorized: the key was revoked during the request.
         """
-        async with self.borrow() as conn, conn.transaction():
+        source = self.borrow()
+        if is_report and self.replica is not None:
+            source = self.replica.lend(self.borrow)
+        async with source as conn, conn.transaction():
             if not await act_for(
                 conn, tenant, by=by, key_id=key_id, is_test=is_test, is_read_only=is_read_only
             ):

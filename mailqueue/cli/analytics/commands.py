@@ -1,8 +1,10 @@
 """`mailqueue stats`: counts and rates, and comparing them with history."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -38,7 +40,10 @@ from mailqueue.contract.analytics import (
     Dimension,
 )
 from mailqueue.contract.counts import METRICS
+from mailqueue.db.replica import open_replica
 from mailqueue.tenants.projects import manage
+
+Answer = TypeVar("Answer")
 
 
 def _time_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +87,7 @@ def overview(*, compare: bool, **asked: Any) -> None:
         scope, span = await _asked(app, **asked)
         return await overviews.overview(app.conn, scope, span, compares=compare)
 
-    answer = execute(found)
+    answer = _report(found)
     print_result(answer, lambda: print_overview(answer))
 
 
@@ -116,7 +121,7 @@ def series_(*, metric: str, bucket: str, group_by: str | None, **asked: Any) -> 
             group_by=None if group_by is None else Dimension(group_by),
         )
 
-    answer = execute(found)
+    answer = _report(found)
     print_result(answer, lambda: print_series(answer))
 
 
@@ -131,7 +136,7 @@ def heatmap(*, metric: str, **asked: Any) -> None:
         scope, span = await _asked(app, **asked)
         return await series.heatmap(app.conn, scope, span, metric=metric)
 
-    answer = execute(found)
+    answer = _report(found)
     print_result(answer, lambda: print_heatmap(answer))
 
 
@@ -145,7 +150,7 @@ def templates(**asked: Any) -> None:
         scope, span = await _asked(app, **{**asked, "project": asked["project"] or "default"})
         return await template_counts.templates(app.conn, scope, span)
 
-    answer = execute(found)
+    answer = _report(found)
     print_rows(
         answer.data,
         (
@@ -173,7 +178,7 @@ def providers(**asked: Any) -> None:
         scope, span = await _asked(app, **asked)
         return await provider_counts.providers(app.conn, scope, span)
 
-    answer = execute(found)
+    answer = _report(found)
     print_rows(
         answer.accounts,
         (
@@ -195,6 +200,19 @@ def providers(**asked: Any) -> None:
         },
         nothing="no account sent in this time",
     )
+
+
+def _report(verb: Callable[[Opened], Awaitable[Answer]]) -> Answer:
+    """Return the result of a verb that reads from the replica, if one is configured and answers."""
+
+    async def reading(app: Opened) -> Answer:
+        async with open_replica(app.settings.database) as replica:
+            if replica is None:
+                return await verb(app)
+            async with replica.lend(lambda: nullcontext(app.conn)) as conn:
+                return await verb(replace(app, conn=conn))
+
+    return execute(reading)
 
 
 async def _asked(

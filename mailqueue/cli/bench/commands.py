@@ -14,7 +14,8 @@ from mailqueue.cli.support.app import opened
 from mailqueue.cli.support.output import examples, facts
 from mailqueue.contract.processes import Accepting, Benchmark, Sending
 from mailqueue.operations import bench as measuring
-from mailqueue.settings.environment import LogFormat, LogLevel, LogSettings, Settings
+from mailqueue.settings.environment import Settings
+from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.wiring import sending
 

@@ -121,7 +121,7 @@ def _page(tab: str, read: FiguresReader) -> Callable[[PageContext], Awaitable[Re
         faults = dict(form.faults)
         if not faults:
             try:
-                async with context.connection() as conn, reading(conn, MAX_READING):
+                async with context.reports() as conn, reading(conn, MAX_READING):
                     span = await time_of(conn, form, context.seen.id, now)
                     answer = await read(conn, form, StatsScope(context.seen.id, form.is_test), span)
             except InvalidField as exc:

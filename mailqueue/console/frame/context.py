@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from uuid import UUID
@@ -25,6 +25,7 @@ from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
+from mailqueue.db.replica import Replica
 from mailqueue.mail.message.preview import MessageSources
 from mailqueue.operations.activity import Activity
 from mailqueue.ports.identity import LoginProvider
@@ -55,12 +56,17 @@ class Console:
     compile_process: CompileProcess = field(default_factory=CompileProcess)
     storage: Storage = field(default_factory=Storage)
     make_poster: MakePoster = no_poster
+    replica: Replica | None = None  # answers reports
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:
         """Yield a connection in autocommit mode, with the rights of the login role."""
         async with borrow(self.pool, self.settings.database) as conn:
             yield conn
+
+    def lend_for_reports(self) -> AbstractAsyncContextManager[Conn]:
+        """Return a context as `lend` is, of the replica if one answers."""
+        return self.lend() if self.replica is None else self.replica.lend(self.lend)
 
 
 class DoneBefore(Exception):
@@ -136,6 +142,14 @@ class PageContext:
         Row-level security shows rows of this project only, whatever the user's role.
         """
         async with self.connection_for(self.seen) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def reports(self) -> AsyncIterator[Conn]:
+        """Yield a connection as `connection` does, of the replica if one answers."""
+        async with self.console.lend_for_reports() as conn, conn.transaction():
+            if not await act_for(conn, self.seen.id, by=self.user.by, is_read_only=True):
+                raise Unauthorized("the session is not valid")
             yield conn
 
     @asynccontextmanager

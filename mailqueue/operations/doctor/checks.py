@@ -7,6 +7,7 @@ from mailqueue.operations.doctor import mail, server, services
 from mailqueue.operations.doctor.certificates import submission_certificate
 from mailqueue.operations.doctor.context import Check, CheckContext, problem
 from mailqueue.operations.doctor.disk_space import report_once
+from mailqueue.operations.doctor.replica import replica
 from mailqueue.operations.doctor.retention import retention
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as health_store
@@ -27,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     mail.attachment_files,
     services.configured_services,
     submission_certificate,
+    replica,
     retention,
 )
 

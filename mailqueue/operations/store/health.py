@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from mailqueue.contract.administration import HealthCheck
 from mailqueue.db import fetch
@@ -44,6 +45,14 @@ class LateKind:
     kind: str
     table_name: str
     oldest: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSource:
+    """What tells that two servers have the same data, and how old it is on each."""
+
+    first_project: UUID | None
+    as_of: datetime
 
 
 async def read_health(conn: Conn) -> list[HealthCheck]:
@@ -91,3 +100,8 @@ async def note_books(conn: Conn, faults: Sequence[str]) -> None:
 async def emails_roughly(conn: Conn) -> int:
     """Return an estimate of the number of mails."""
     return await fetch.value(conn, "estimate_email_count", None, int)
+
+
+async def read_report_source(conn: Conn) -> ReportSource:
+    """Return the first project, and the time up to which counts are complete."""
+    return await fetch.one(conn, "read_report_source", None, ReportSource)

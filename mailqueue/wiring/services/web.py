@@ -7,6 +7,7 @@ from functools import partial
 from mailqueue.api.app import Application
 from mailqueue.api.http.server import bind, listening
 from mailqueue.console.app import console_routes
+from mailqueue.db.replica import open_replica
 from mailqueue.settings.listeners import Surface
 from mailqueue.wiring.api import build_services, trial_transports
 from mailqueue.wiring.console import login_provider, message_sources
@@ -23,9 +24,12 @@ async def api(context: ServiceContext) -> AsyncIterator[ListeningService]:
         ConfigError: a port is in use, or a host is not local.
     """
     settings, pool = context.settings, context.pool
-    app = Application(settings, pool, services=build_services(settings, pool))
     addresses = listeners_of(settings, (Surface.API, Surface.PUBLIC))
-    async with _served(app, addresses) as urls:
+    async with AsyncExitStack() as stack:
+        replica = await stack.enter_async_context(open_replica(settings.database))
+        services = build_services(settings, pool)
+        app = Application(settings, pool, services=services, replica=replica)
+        urls = await stack.enter_async_context(_served(app, addresses))
         yield ListeningService(
             tuple(
                 f"{'Public' if surfaces == {Surface.PUBLIC} else 'API'}  {url}"
@@ -43,18 +47,20 @@ async def console(context: ServiceContext) -> AsyncIterator[ListeningService]:
         ConfigError: the port is in use, or the host is not local.
     """
     settings, pool = context.settings, context.pool
-    pages = console_routes(
-        settings,
-        pool,
-        message_sources(settings),
-        issuer=login_provider(settings),
-        open_transport=trial_transports(settings),
-        make_poster=partial(poster_of, settings),
-    )
-    app = Application(settings, pool, with_api=False, pages=pages)
     address = (settings.console.host, settings.console.port, "--port")
-    async with _served(app, {frozenset({Surface.CONSOLE}): address}) as urls:
-        [url] = urls.values()
+    async with AsyncExitStack() as stack:
+        pages = console_routes(
+            settings,
+            pool,
+            message_sources(settings),
+            issuer=login_provider(settings),
+            open_transport=trial_transports(settings),
+            make_poster=partial(poster_of, settings),
+            replica=await stack.enter_async_context(open_replica(settings.database)),
+        )
+        app = Application(settings, pool, with_api=False, pages=pages)
+        served = _served(app, {frozenset({Surface.CONSOLE}): address})
+        [url] = (await stack.enter_async_context(served)).values()
         yield ListeningService((f"Console  {url}/console",), url=url)
 
 

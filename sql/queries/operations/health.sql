@@ -35,3 +35,8 @@ SELECT has_function_privilege('mailqueue.kinds_past_retention(integer, integer)'
 -- name: list_kinds_past_retention :many
 -- Kinds with rows that are older than their retention by some days, and the oldest seen; reads so many pages of each.
 SELECT k.kind, k.table_name, k.oldest FROM mailqueue.kinds_past_retention(%(days)s, %(pages)s) AS k;
+
+-- name: read_report_source :one
+-- The server that reports come from: its first project, and the time up to which its counts are complete.
+SELECT (SELECT p.id FROM mailqueue.projects AS p ORDER BY p.created_at, p.id LIMIT 1) AS first_project, s.as_of
+FROM mailqueue.stats_progress() AS s;

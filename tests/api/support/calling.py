@@ -10,6 +10,7 @@ import httpx2
 
 from mailqueue.api.app import create_app
 from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.db.replica import open_replica
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
@@ -65,9 +66,10 @@ async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[C
     async with connect(database) as conn:
         await make.sender_account(conn, name="relay")
         issued = await issue_key(conn, "default", "tests", is_test=False, requests_per_second=MANY)
-    async with open_pool(database) as pool:
+    async with open_pool(database) as pool, open_replica(database) as replica:
         settings = settings_for(database, **options)
-        app = create_app(settings, pool, services=build_services(settings, pool))
+        services = build_services(settings, pool)
+        app = create_app(settings, pool, services=services, replica=replica)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
             yield Calling(http, pool, database, issued.key.reveal())

@@ -79,6 +79,7 @@ class Tenants:
                 key_id: UUID | None = None,
                 is_test: bool | None = None,
                 is_read_only: bool = False,
+                is_report: bool = False,
             ) -> AsyncIterator[Conn]:
                 async with Runtime.transaction(
                     self,
@@ -87,6 +88,7 @@ class Tenants:
                     key_id=key_id,
                     is_test=is_test,
                     is_read_only=is_read_only,
+                    is_report=is_report,
                 ) as conn:
                     yield conn
 

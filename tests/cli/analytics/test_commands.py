@@ -4,9 +4,11 @@ from datetime import timedelta
 
 from mailqueue.cli.analytics.sparkline import sparkline
 from mailqueue.db.fetch import Conn
+from mailqueue.embedded.ports import free_port
 from mailqueue.events.model import Type
 from tests import make
 from tests.analytics import folding
+from tests.analytics.replicas import read_only
 from tests.cli.support.invoked import Cli
 from tests.events.sent_mail import NOON, event, left, told
 
@@ -22,6 +24,21 @@ async def furnish(conn: Conn) -> None:
         await told(conn, event(Type.OPENED, email_id=mail, account=account))
     await make.logged_attempts(conn, "relay", 30, "sent", 10)
     await folding.caught_up(conn)
+
+
+def test_counts_are_read_from_the_replica_and_from_the_primary_while_it_does_not_answer(
+    on_fresh_db: Cli,
+) -> None:
+    cli = on_fresh_db
+    cli.sql(furnish)
+    wanted = cli("stats", "overview", *SINCE)
+
+    for url in (read_only(cli.database), f"postgresql://a:b@127.0.0.1:{free_port()}/c"):
+        found = cli("stats", "overview", *SINCE, env={"MAILQUEUE_REPLICA_URL": url})
+        assert (found.exit_code, found.stdout) == (0, wanted.stdout)
+    wrong = cli("stats", "overview", env={"MAILQUEUE_REPLICA_URL": "postgresql://[::1"})
+    assert wrong.exit_code == 4
+    assert "MAILQUEUE_REPLICA_URL" in wrong.stderr
 
 
 def test_counts_are_shown_as_tables_and_bars_and_as_json(on_fresh_db: Cli) -> None:

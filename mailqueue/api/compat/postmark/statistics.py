@@ -52,7 +52,7 @@ class PostmarkDays(PostmarkVisitDays):
 async def overview(call: RequestContext) -> Response:
     """Return the counts of a time, and their rates in percent."""
     query = query_of(call, PostmarkDays)
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         span = await _span(call, conn, query)
         starts = await spans.whole(conn, span, Bucket.DAY)
         ends = [starts[0], starts[-1]]
@@ -86,7 +86,7 @@ def counting(names: Mapping[str, str]) -> _Handler:
 
     async def counts(call: RequestContext) -> Response:
         query = query_of(call, PostmarkDays)
-        async with call.connection() as conn:
+        async with call.reports() as conn:
             starts = await spans.whole(conn, await _span(call, conn, query), Bucket.DAY)
             rows = await rows_of(conn, _scope(call, query), starts)
         days: dict[int, dict[str, int]] = {}
@@ -107,7 +107,7 @@ def grouping(
     async def counts(call: RequestContext) -> Response:
         query = query_of(call, PostmarkVisitDays)
         scope = StatsScope(call.caller.project_id, call.caller.is_test)
-        async with call.connection() as conn:
+        async with call.reports() as conn:
             starts = await spans.whole(conn, await _span(call, conn, query), Bucket.DAY)
             rows = await rows_by_value(conn, scope, dimension, starts)
             total = await rows_of(conn, scope, starts)
@@ -154,7 +154,7 @@ async def locations(call: RequestContext) -> Response:
     """Return clicks by the part of the message: links in text are not tracked."""
     query = query_of(call, PostmarkVisitDays)
     scope = StatsScope(call.caller.project_id, call.caller.is_test)
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         starts = await spans.whole(conn, await _span(call, conn, query), Bucket.DAY)
         rows = await rows_of(conn, scope, starts)
     days: dict[int, dict[str, int]] = {}

@@ -134,7 +134,7 @@ async def metrics(call: RequestContext) -> Response:
     dimension, is_by_time = _checked(body)
     scope = await _scope(call, body, dimension)
     given = {name: getattr(body, name) for name in ("start", "end", "resolution", "duration")}
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         asked = counted_time(given, now=await current_time(conn))
         starts = await starts_of(conn, asked)
         parts: Starts = starts if is_by_time else [starts[0], starts[-1]]

@@ -97,7 +97,7 @@ async def _seen(call: RequestContext) -> list[SeenTag]:
     """
     scope = StatsScope(call.caller.project_id, call.caller.is_test)
     async with (
-        call.connection() as conn,
+        call.reports() as conn,
         conn.transaction(),
         spans.reading(conn, LONGEST_READING),
     ):

@@ -85,7 +85,7 @@ async def _counted(call: RequestContext, tag: str | None = None) -> dict[str, An
     dimension = None if tag is None else Dimension.TAG
     scope = StatsScope(call.caller.project_id, call.caller.is_test, dimension, tag)
     given = {name: call.request.query_params.get(name) for name in _TIMES}
-    async with call.connection() as conn:
+    async with call.reports() as conn:
         asked = counted_time(given, now=await current_time(conn))
         starts = await starts_of(conn, asked)
         rows = await rows_of(conn, scope, starts)

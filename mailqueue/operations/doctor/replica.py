@@ -1,0 +1,49 @@
+"""The check of the standby that answers reports."""
+
+from datetime import timedelta
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.db.pool import connect
+from mailqueue.db.reported import reported
+from mailqueue.operations.doctor.context import CheckContext, passed, problem
+from mailqueue.operations.model import CheckState, Finding
+from mailqueue.operations.store import health as store
+
+NAME = "replica"
+LATE = timedelta(minutes=1)
+"""Time by which counts of the standby may be older."""
+VARIABLE = "MAILQUEUE_REPLICA_URL"
+
+
+async def replica(context: CheckContext) -> Finding:
+    """Check that the standby answers, has the data of this installation, and is not late."""
+    settings = context.settings.database.for_reports
+    if settings is None:
+        return passed(NAME, f"none is configured here ({VARIABLE})")
+    here = await store.read_report_source(context.conn)
+    try:
+        with reported(settings):
+            async with connect(settings, application_name="mailqueue/doctor") as conn:
+                there = await store.read_report_source(conn)
+    except Unavailable as exc:
+        return _warning(
+            f"{exc}; reports are read from the primary",
+            fix=f"start the standby, or correct {VARIABLE}",
+        )
+    if there.first_project != here.first_project:
+        return problem(
+            NAME,
+            f"the server of {VARIABLE} has the data of another installation",
+            fix=f"name a standby of this database in {VARIABLE}, and restart API and console",
+        )
+    late = max(here.as_of - there.as_of, timedelta(0))
+    if late > LATE:
+        return _warning(
+            f"its counts are {late.total_seconds():.0f} seconds older than those of the primary",
+            fix="look at pg_stat_replication on the primary, and for long queries on the standby",
+        )
+    return passed(NAME, f"its counts are {late.total_seconds():.0f} seconds older than here")
+
+
+def _warning(says: str, *, fix: str) -> Finding:
+    return Finding(NAME, is_ok=False, says=says, fix=fix, state=CheckState.WARNING)

@@ -1,0 +1,93 @@
+"""Reports are read from the replica while it answers, and from the primary while it does not."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from mailqueue.core.errors import Unavailable
+from mailqueue.core.secret import Secret
+from mailqueue.db import replica as replicas
+from mailqueue.db.pool import connect
+from mailqueue.db.replica import open_replica
+from mailqueue.embedded.ports import free_port
+from mailqueue.settings.environment import DatabaseSettings
+from tests import make
+from tests.analytics.replicas import beside, sessions
+from tests.api.support.calling import Calling, calling
+
+pytestmark = pytest.mark.anyio
+REPORTS = (
+    "/v1/analytics/overview",
+    "/v1/analytics/timeseries?metric=sent",
+    "/v1/analytics/heatmap?metric=sent",
+    "/v1/analytics/templates",
+    "/v1/analytics/providers",
+)
+
+
+def away(database: DatabaseSettings) -> DatabaseSettings:
+    """Return settings with a replica that does not answer."""
+    return replace(database, replica=Secret(f"postgresql://a:b@127.0.0.1:{free_port()}/c"))
+
+
+async def read(api: Calling, path: str) -> dict[str, Any]:
+    answer = await api.get(path)
+    assert answer.status_code == 200, answer.text
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+async def test_every_report_is_read_over_one_connection_to_the_replica(
+    database: DatabaseSettings,
+) -> None:
+    async with calling(beside(database)) as api, connect(database) as conn:
+        before = await sessions(conn)
+        for path in REPORTS:
+            await read(api, path)
+        after = await sessions(conn)
+
+    assert (before, after) == (0, 1)
+
+
+async def test_a_replica_that_does_not_answer_costs_no_answer_and_is_not_tried_each_time(
+    database: DatabaseSettings,
+) -> None:
+    async with calling(away(database)) as api:
+        with capture_logs() as logs:
+            for path in REPORTS:
+                await read(api, path)
+
+    warned = [line for line in logs if line["event"] == "replica.away"]
+    assert len(warned) == 1
+    assert "a:b" not in warned[0]["error"]
+
+
+async def test_a_replica_is_tried_again_after_a_while(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicas, "AWAY_SECONDS", 0.0)
+    async with calling(away(database)) as api:
+        with capture_logs() as logs:
+            for path in REPORTS:
+                await read(api, path)
+
+    assert len([line for line in logs if line["event"] == "replica.away"]) == len(REPORTS)
+
+
+async def test_with_all_its_connections_in_use_a_report_is_told_to_come_again(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicas, "WAIT_SECONDS", 0.05)
+    settings = beside(database)
+    primary = partial(connect, settings)
+    async with open_replica(settings) as replica:
+        assert replica is not None
+        async with replica.lend(primary):
+            with pytest.raises(Unavailable):
+                async with replica.lend(primary):
+                    pass
+        async with replica.lend(primary) as conn:
+            assert await make.scalar(conn, "SELECT current_setting('application_name')")
