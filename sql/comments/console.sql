@@ -42,7 +42,9 @@ SELECT mailqueue.describe_columns('console_actions', ARRAY[
 ]);
 
 SELECT mailqueue.describe_columns('console_attempts', ARRAY[
-    ['client_hash', 'SHA-256 of the network or browser.'],
+    ['client_hash',
+     'SHA-256 of the network or browser; of mails with links to persons whose inboxes are watched, of the project or '
+     'the keyed hash of the address.'],
     ['next_at', 'Theoretical arrival time of the next attempt (GCRA).']
 ]);
 

@@ -7,7 +7,8 @@ BEGIN
     END IF;
     GRANT EXECUTE ON FUNCTION mailqueue.project_of_inbox_pages(text),
         mailqueue.invite_inbox_user(uuid, uuid, bytea, timestamptz, text),
-        mailqueue.ask_inbox_reset(uuid, text, bytea, timestamptz), mailqueue.find_inbox_link(uuid, bytea),
+        mailqueue.ask_inbox_reset(uuid, text, bytea, timestamptz), mailqueue.take_login_mail(uuid, text, text),
+        mailqueue.find_inbox_link(uuid, bytea),
         mailqueue.set_inbox_password(uuid, bytea, text), mailqueue.find_inbox_login(uuid, text, bytea),
         mailqueue.begin_inbox_session(uuid, uuid, text, bytea, bytea, inet, text, interval),
         mailqueue.find_inbox_session(uuid, bytea, interval), mailqueue.inbox_sessions_of(uuid, uuid, interval),

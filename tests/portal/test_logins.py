@@ -205,6 +205,27 @@ async def test_at_most_three_resets_of_a_person_are_in_force(portal: Visiting) -
     assert statuses == [200, 200, 200]
 
 
+async def test_a_new_password_does_not_let_more_resets_be_mailed(portal: Visiting) -> None:
+    await portal.person()
+    async with portal.connection() as conn:
+        await make.sender_account(conn, name="relay")
+    answers = [await asked(portal) for _ in range(3)]
+    async with portal.connection() as conn:
+        links = await mailed(conn)
+    async with portal.visitor() as visitor:
+        await visitor.choose(links[0], OTHER)
+    answers.append(await asked(portal))
+    async with portal.connection() as conn:
+        assert await mailed(conn) == links
+        await conn.execute("UPDATE mailqueue.console_attempts SET next_at = now()")
+    await asked(portal)
+    async with portal.connection() as conn:
+        assert len(await mailed(conn)) == 4
+
+    assert len(links) == 3
+    assert len(set(answers)) == 1
+
+
 async def test_removing_a_person_ends_sessions_and_links(portal: Visiting) -> None:
     ann = await portal.person()
     link = await portal.link(ann)

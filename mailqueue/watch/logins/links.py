@@ -5,7 +5,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from mailqueue.contract.watch import InboxInvitation
-from mailqueue.core.errors import Conflict, NotFound
+from mailqueue.core.errors import Conflict, NotFound, TooManyRequests
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
@@ -13,7 +13,7 @@ from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.tenants.keys import text as keys_text
 from mailqueue.watch.logins import store
 from mailqueue.watch.logins.mails import invitation_mail, reset_mail
-from mailqueue.watch.logins.model import PersonsProject
+from mailqueue.watch.logins.model import LinkKind, PersonsProject
 
 PATH = "/inbox"
 """Path of the public URL below which the pages of each project stand."""
@@ -53,6 +53,7 @@ async def invite(
     Raises:
         NotFound: there is no such person.
         Conflict: the public URL, at which persons open their pages, is not set.
+        TooManyRequests: too many invitations were mailed to the person, or by the project.
         InvalidField: the project cannot send the mail.
     """
     token, until = keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + INVITATION_LASTS
@@ -72,6 +73,7 @@ async def invite(
         url = link_url(origin, project, token)
         if not by_mail:
             return InboxInvitation(email, until, url, None)
+        await _take_mail(conn, project_id, email, "invitation")
         named = await find_project(conn, project)
         shown = project if named is None else named.display_name
         mail = invitation_mail(email, shown, url, until)
@@ -85,6 +87,7 @@ async def ask_reset(conn: Conn, project: PersonsProject, email: str, *, origin: 
     mailed are in force.
 
     Raises:
+        TooManyRequests: too many were mailed to the person, or by the project.
         InvalidField: the project cannot send the mail.
     """
     token, until = keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + RESET_LASTS
@@ -94,6 +97,7 @@ async def ask_reset(conn: Conn, project: PersonsProject, email: str, *, origin: 
         )
         if found is None:
             return False
+        await _take_mail(conn, project.id, found, "reset")
         url = link_url(origin, project.name, token)
         await _queued(conn, reset_mail(found, project.display_name, url), project.name)
         return True
@@ -126,6 +130,12 @@ def is_link(token: str) -> bool:
         and token.startswith(LINK_PREFIX)
         and keys_text.has_checksum(token)
     )
+
+
+async def _take_mail(conn: Conn, project_id: UUID, email: str, kind: LinkKind) -> None:
+    turn = await store.take_mail(conn, project_id, email, kind=kind)
+    if turn.refusal is not None and turn.wait is not None:
+        raise TooManyRequests(turn.refusal, turn.wait)
 
 
 async def _queued(conn: Conn, mail: NewEmail, project: str) -> UUID:

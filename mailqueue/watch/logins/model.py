@@ -1,11 +1,21 @@
 """Projects, links and sessions of persons. Values only."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from mailqueue.core.secret import Secret
+
+LinkKind = Literal["invitation", "reset"]
+"""Why a person gets a link."""
+
+
+class LoginMailTurn(NamedTuple):
+    """Whether a mail with a link may be sent now: None and None, or why not and for how long."""
+
+    refusal: str | None
+    wait: timedelta | None
 
 
 class PersonsProject(NamedTuple):

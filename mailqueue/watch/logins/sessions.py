@@ -93,6 +93,7 @@ class PersonLogins:
         """Mail a link to a person; return whether one was mailed: see `links.ask_reset`.
 
         Raises:
+            TooManyRequests: too many were mailed to the person, or by the project.
             InvalidField: the project cannot send the mail.
         """
         if project is None:

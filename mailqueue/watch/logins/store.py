@@ -6,7 +6,9 @@ from uuid import UUID
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.watch.logins.model import (
+    LinkKind,
     ListedPersonSession,
+    LoginMailTurn,
     PersonLogin,
     PersonSession,
     PersonsProject,
@@ -32,6 +34,12 @@ async def ask_reset(
     """Add a link of the person with an address; return the address, or None if none is made."""
     values = {"project_id": project_id, "email": email, "token": token, "until": until}
     return await fetch.maybe(conn, "ask_inbox_reset", values, str)
+
+
+async def take_mail(conn: Conn, project_id: UUID, email: str, *, kind: LinkKind) -> LoginMailTurn:
+    """Count a mail with a link to an address, if it may be sent now."""
+    values = {"project_id": project_id, "email": email, "kind": kind}
+    return await fetch.one(conn, "take_login_mail", values, LoginMailTurn)
 
 
 async def find_link(conn: Conn, project_id: UUID, token: bytes) -> str | None:

@@ -78,6 +78,37 @@ COMMENT ON FUNCTION mailqueue.ask_inbox_reset(uuid, text, bytea, timestamptz) IS
     'Add a link by which the person with an address sets a new password, and return the address; NULL if no person who '
     'logs in has it, or three links are in force already.';
 
+-- GCRA, as for attempts to log in. Counted is the address, by the hash of the project's key, and not the row of the
+-- person, who may be removed and added again.
+CREATE OR REPLACE FUNCTION mailqueue.take_login_mail(p_project uuid, p_email text, p_kind text,
+    OUT refusal text, OUT wait interval)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    b record;
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    FOR b IN
+        SELECT x.burst, x.seconds, x.receiver,
+               sha256(convert_to(format('inbox %s to %s', p_kind, x.receiver), 'UTF8') || x.counted) AS key
+          FROM (VALUES (3, 1200.0, 'one person', mailqueue.address_hash(p_project, p_email)),
+                       (1000, 86.4, 'all persons of a project', uuid_send(p_project)))
+               AS x(burst, seconds, receiver, counted)
+    LOOP
+        CONTINUE WHEN mailqueue.take_console_attempt(b.key, b.seconds, b.burst, 0) IS NOT NULL;
+        SELECT a.next_at - make_interval(secs => b.seconds * (b.burst - 1)) - clock_timestamp() INTO wait
+          FROM mailqueue.console_attempts AS a WHERE a.client_hash = b.key;
+        refusal := format('%s mails of this kind may go to %s at once, and then one every %s seconds; the next one '
+                          'may at %s', b.burst, b.receiver, trim_scale(b.seconds),
+                          mailqueue.shown(clock_timestamp() + wait));
+        RETURN;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION mailqueue.take_login_mail(uuid, text, text) IS
+    'Count a mail with a link, of a kind, to a person; returns why none may be mailed now and for how long, NULL if it '
+    'may.';
+
 CREATE OR REPLACE FUNCTION mailqueue.find_inbox_link(p_project uuid, p_token bytea) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -12,6 +12,10 @@ SELECT mailqueue.invite_inbox_user(%(project_id)s, %(id)s, %(token)s::bytea, %(u
 -- Address of a person who asked for a link; none where no link is made.
 SELECT mailqueue.ask_inbox_reset(%(project_id)s, %(email)s::text, %(token)s::bytea, %(until)s);
 
+-- name: take_login_mail :one
+-- Why a mail with a link may not be sent now, and for how long; both NULL where it may, which counts it.
+SELECT m.refusal, m.wait FROM mailqueue.take_login_mail(%(project_id)s, %(email)s::text, %(kind)s::text) AS m;
+
 -- name: find_inbox_link :maybe
 -- Address of the person of a valid link.
 SELECT mailqueue.find_inbox_link(%(project_id)s, %(token)s::bytea);

@@ -68,3 +68,47 @@ async def test_without_a_public_url_no_link_is_made(database: DatabaseSettings) 
 
     assert response.status_code == 409
     assert "MAILQUEUE_PUBLIC_URL" in response.text
+
+
+async def test_a_person_is_mailed_three_invitations_even_if_added_again(api: Calling) -> None:
+    ann = await user(api)
+    other = str((await api.post(USERS, {"email": "bob@example.com"})).json()["id"])
+    statuses = [(await api.post(f"{USERS}/{ann}/invite")).status_code for _ in range(3)]
+    refused = await api.post(f"{USERS}/{ann}/invite")
+    link = await api.post(f"{USERS}/{ann}/invite", {"by": "link"})
+    await api.delete(f"{USERS}/{ann}")
+    again = await api.post(f"{USERS}/{await user(api)}/invite")
+    of_another = await api.post(f"{USERS}/{other}/invite")
+
+    assert statuses == [200, 200, 200]
+    assert (refused.status_code, again.status_code) == (429, 429)
+    assert 1100 < int(refused.headers["retry-after"]) <= 1200
+    assert "one person" in refused.text
+    assert "the next one may at 20" in refused.text
+    assert (link.status_code, of_another.status_code) == (200, 200)
+    async with api.pool.connection() as conn:
+        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.email_queue") == 4
+
+
+async def test_a_project_mails_a_thousand_invitations_a_day_and_another_is_not_counted(
+    api: Calling,
+) -> None:
+    async with api.pool.connection() as conn:
+        project = await make.project_named(conn, "default")
+        other = await make.project(conn, "other")
+        query = (
+            "SELECT count(*) FILTER (WHERE m.refusal IS NULL), max(m.refusal), max(m.wait)"
+            " FROM generate_series(1, 1003) AS n, mailqueue.take_login_mail("
+            "%s, 'person' || n || '@example.com', 'invitation') AS m"
+        )
+        ((taken, refusal, wait),) = await make.rows(conn, query, project)
+        ((elsewhere, _, _),) = await make.rows(conn, query.replace("1003", "3"), other)
+        ((resets, _, _),) = await make.rows(conn, query.replace("invitation", "reset"), project)
+    refused = await api.post(f"{USERS}/{await user(api)}/invite")
+
+    assert 1000 <= taken <= 1002
+    assert "all persons of a project" in refusal
+    assert wait.total_seconds() <= 86.4
+    assert elsewhere == 3
+    assert resets >= 1000
+    assert refused.status_code == 429

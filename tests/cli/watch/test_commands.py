@@ -160,3 +160,9 @@ def test_a_person_is_invited_by_a_link_or_by_mail(on_fresh_db: Cli) -> None:
     assert link["email_id"] is None
     assert "ann@example.com" in mailed.stdout
     assert "welcome?link=" not in mailed.stdout
+
+    for _ in range(2):
+        cli("watch", "user", "invite", user)
+    refused = cli("watch", "user", "invite", user)
+    assert refused.exit_code == 1
+    assert "too many requests: 3 mails of this kind may go to one person at once" in refused.stderr

@@ -75,6 +75,11 @@ async def test_a_person_is_added_invited_and_paused(console: Visiting, visitor: 
             "inbox_user.paused",
             "inbox_user.resumed",
         ]
+    for status in (303, 303, 429):
+        fields = await visitor.form(f"{person}/invite", f"{person}/invite")
+        done = await visitor.post(f"{person}/invite", fields)
+        assert done.status_code == status, done.text
+    assert "the next one may at" in done.text
 
 
 async def test_an_inbox_is_paused_resumed_and_scanned_and_a_channel_ends(
