@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from urllib.parse import quote
 
 from mailqueue.core.crashpoints import reach
@@ -26,10 +27,12 @@ from mailqueue.ports.channel import (
     MailLine,
     PostResult,
 )
-from mailqueue.queue.handler import Handler, Settled
+from mailqueue.queue.handler import Call, Handler, Settled
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import secrets
+from mailqueue.watch.logins.links import PATH
 from mailqueue.watch.model import (
     ClaimedNotification,
     NotificationRow,
@@ -38,6 +41,8 @@ from mailqueue.watch.model import (
     SummaryLine,
 )
 from mailqueue.watch.store import work as store
+
+log = get_logger(__name__)
 
 WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480))
 """Waits after the first failed attempt and the next ones."""
@@ -146,6 +151,14 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
 
     def is_answered(self, result: Outcome | PostedNotification) -> bool:
         return isinstance(result, PostedNotification) and isinstance(result.outcome, Done)
+
+    async def rest(self, call: Call) -> None:
+        """Mail persons whose channels or inboxes have ended in error."""
+        url = self._tools.public_url
+        pages = None if url is None else f"{url.rstrip('/')}{PATH}/"
+        told = await call(partial(store.tell_of_errors, pages=pages))
+        if told:
+            log.info("notifications.told_of_errors", mails=told)
 
     async def close(self) -> None:
         for channel in self._tools.channels.values():

@@ -33,6 +33,8 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
     ['refusals', 'Logins in a row that the server refused; the fourth ends with an error.'],
     ['push_asked_at', 'Time at which Gmail was last asked to push what changes; NULL: not yet.'],
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
+    ['tell_at', 'Time at which the person is to be mailed of an error; NULL: there is nothing to tell.'],
+    ['told_at', 'Time at which the person was last mailed of one; NULL: not yet.'],
     ['caught_up_at',
      'Time at which the last scan began that read all that was there; NULL: none since this is known.'],
     ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
@@ -67,7 +69,9 @@ SELECT mailqueue.describe_columns('notification_channels', ARRAY[
      'Secret by which another app signs what buttons send, sealed; NULL: none is known.'],
     ['next_at', 'Earliest time of the next delivery: one a second, or later where the provider asked for a wait.'],
     ['revision', 'Number that grows with each change of the token.'],
-    ['last_error', 'Why the channel is in error, or the person opted out.']
+    ['last_error', 'Why the channel is in error, or the person opted out.'],
+    ['tell_at', 'Time at which the person is to be mailed of that; NULL: there is nothing to tell.'],
+    ['told_at', 'Time at which the person was last mailed of it; NULL: not yet.']
 ]);
 
 SELECT mailqueue.describe_columns('channel_consents', ARRAY[

@@ -230,6 +230,10 @@ SELECT mailqueue.lock_channels(%(ids)s::uuid[]);
 SELECT mailqueue.note_channel_answers(%(channels)s::uuid[], %(revisions)s::integer[], %(faults)s::text[],
                                       %(waits)s::interval[], %(failed)s::boolean[]);
 
+-- name: tell_of_errors :value
+-- Mail persons whose channels or inboxes have ended in error; returns the number of mails.
+SELECT mailqueue.tell_of_errors(%(pages)s::text);
+
 -- name: list_sealed_mailbox_passwords :many
 -- Some passwords of watched inboxes that are sealed with a data key.
 SELECT id::text AS row_id, sealed_password AS sealed, concat(host, ':', port) AS server

@@ -126,6 +126,14 @@ async def close_window(conn: Conn, channel_id: UUID) -> None:
     await fetch.run(conn, "close_whatsapp_window", {"id": channel_id})
 
 
+async def tell_of_errors(conn: Conn, *, pages: str | None) -> int:
+    """Mail persons whose channels or inboxes have ended in error; return the number of mails.
+
+    `pages` is the address below which the pages of projects stand; None: there are none.
+    """
+    return await fetch.value(conn, "tell_of_errors", {"pages": pages}, int)
+
+
 async def list_notifications(
     conn: Conn,
     project_id: UUID,
