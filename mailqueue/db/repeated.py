@@ -38,6 +38,7 @@ class RepeatedQueue:
     done: str
     key: str | None
     has_circuit: bool
+    is_mostly_later: bool
     columns: tuple[RepeatedColumn, ...]
     first_wait: str
     longest_wait: str
@@ -105,6 +106,7 @@ def _queue(spec: QueueSpec) -> RepeatedQueue:
         done=spec.done,
         key=spec.key,
         has_circuit=spec.has_circuit,
+        is_mostly_later=spec.is_mostly_later,
         columns=tuple(RepeatedColumn(name, kind) for name, kind in spec.columns.items()),
         first_wait=_literal(spec.backoff.first),
         longest_wait=_literal(spec.backoff.longest),

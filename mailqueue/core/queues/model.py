@@ -30,6 +30,9 @@ class QueueSpec:
     key: str | None = None
     has_circuit: bool = False
     """Whether keys may be set aside: `sql/functions/queue/keys.sql` has the functions for it."""
+    is_mostly_later: bool = False
+    """Whether most of its keys have pending rows that are due later: those with due rows are found
+    by an index on `run_at`, and not by a walk over all."""
     batch: int = 100
     """Rows of one claim."""
     concurrency: int = 8

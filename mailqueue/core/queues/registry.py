@@ -245,6 +245,7 @@ QUEUES = (
         backoff=Backoff(timedelta(seconds=30), timedelta(minutes=15)),
         columns={"refusals": "smallint"},
         key="user_id",
+        is_mostly_later=True,
         batch=100,
         concurrency=32,
         time_limit=timedelta(seconds=90),

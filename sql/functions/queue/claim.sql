@@ -48,6 +48,11 @@ CREATE OR REPLACE FUNCTION mailqueue.ready_[[table]](p_now timestamptz)
 RETURNS TABLE (key mailqueue.[[table]].[[key]]%TYPE, project_id uuid, room integer, is_probe boolean)
 LANGUAGE sql STABLE
 AS $$
+    --% if queue.is_mostly_later
+    SELECT d.key, d.project_id, 1000000, false
+      FROM (SELECT DISTINCT q.[[key]] AS key, q.project_id FROM mailqueue.[[table]] AS q
+             WHERE q.status = 'pending' AND q.run_at <= p_now) AS d
+    --% else
     WITH RECURSIVE waiting AS (
         (SELECT q.[[key]] AS key FROM mailqueue.[[table]] AS q WHERE q.status = 'pending' ORDER BY q.[[key]] LIMIT 1)
         UNION ALL
@@ -59,6 +64,7 @@ AS $$
       FROM waiting AS x
      CROSS JOIN LATERAL (SELECT q.project_id FROM mailqueue.[[table]] AS q
                           WHERE q.[[key]] = x.key AND q.status = 'pending' AND q.run_at <= p_now LIMIT 1) AS d
+    --% endif
 $$;
 COMMENT ON FUNCTION mailqueue.ready_[[table]](timestamptz) IS 'Values of [[key]] that have due rows.';
 --% endif
