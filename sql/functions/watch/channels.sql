@@ -13,10 +13,8 @@ BEGIN
     ELSIF p_workspace IS NOT NULL AND p_workspace !~ '^[TE][A-Z0-9]{1,30}$' THEN
         PERFORM mailqueue.refuse('workspace', 'a team id of Slack such as T0123456789');
     END IF;
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    ELSIF (SELECT count(*) FROM mailqueue.notification_channels AS c WHERE c.user_id = p_user) >= 100 THEN
+    PERFORM mailqueue.lock_inbox_user(p_project, p_user);
+    IF (SELECT count(*) FROM mailqueue.notification_channels AS c WHERE c.user_id = p_user) >= 100 THEN
         PERFORM mailqueue.refuse('user_id', 'an inbox user has at most 100 channels, disconnected ones included');
     END IF;
     INSERT INTO mailqueue.notification_channels (id, project_id, user_id, channel_type, sealed_token,

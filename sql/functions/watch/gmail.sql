@@ -27,11 +27,9 @@ BEGIN
     PERFORM mailqueue.check_mode(false);
     PERFORM mailqueue.check_mailbox(p_email, 443, 'implicit', p_email, p_folders, p_webmail_url, p_scan_seconds);
     PERFORM mailqueue.check_gmail_labels(p_folders);
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    ELSIF EXISTS (SELECT FROM mailqueue.mailboxes AS m
-                   WHERE m.user_id = p_user AND m.email_address = lower(p_email) AND m.provider <> 'gmail') THEN
+    PERFORM mailqueue.lock_inbox_user(p_project, p_user);
+    IF EXISTS (SELECT FROM mailqueue.mailboxes AS m
+                WHERE m.user_id = p_user AND m.email_address = lower(p_email) AND m.provider <> 'gmail') THEN
         PERFORM mailqueue.refuse('email_address', 'this inbox of the inbox user is watched by IMAP: remove it first');
     END IF;
     DELETE FROM mailqueue.inbox_consents AS c WHERE c.user_id = p_user AND c.expires_at <= v_now;

@@ -47,10 +47,8 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
     PERFORM mailqueue.check_mailbox(p_email, p_port, p_tls, p_username, p_folders, p_webmail_url, p_scan_seconds);
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    ELSIF (SELECT count(*) FROM mailqueue.mailboxes AS m WHERE m.user_id = p_user) >= c_most THEN
+    PERFORM mailqueue.lock_inbox_user(p_project, p_user);
+    IF (SELECT count(*) FROM mailqueue.mailboxes AS m WHERE m.user_id = p_user) >= c_most THEN
         PERFORM mailqueue.refuse('user_id', format('an inbox user has at most %s inboxes', c_most));
     END IF;
     INSERT INTO mailqueue.mailboxes (id, project_id, user_id, provider, email_address, host, port, tls, username,

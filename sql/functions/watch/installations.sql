@@ -11,10 +11,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    END IF;
+    PERFORM mailqueue.lock_inbox_user(p_project, p_user);
     -- The oldest give way.
     DELETE FROM mailqueue.slack_installations AS i
      WHERE i.state_hash IN (SELECT o.state_hash FROM mailqueue.slack_installations AS o WHERE o.user_id = p_user

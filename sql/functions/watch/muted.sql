@@ -79,10 +79,7 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
     PERFORM mailqueue.check_address('sender_address', p_sender);
-    PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    END IF;
+    PERFORM mailqueue.lock_inbox_user(p_project, p_user);
     RETURN mailqueue.mute(p_project, p_user, p_sender, p_by);
 END $$;
 COMMENT ON FUNCTION mailqueue.mute_sender(uuid, uuid, text, text) IS

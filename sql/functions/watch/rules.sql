@@ -44,10 +44,8 @@ BEGIN
     PERFORM mailqueue.check_filter_rule(coalesce(p_type, v_old.rule_type), coalesce(p_pattern, v_old.pattern),
                                         coalesce(p_priority, v_old.priority, 0));
     IF p_rule IS NULL THEN
-        PERFORM FROM mailqueue.inbox_users AS u WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-        IF NOT FOUND THEN
-            PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-        ELSIF (SELECT count(*) FROM mailqueue.filter_rules AS r WHERE r.user_id = p_user) >= c_most THEN
+        PERFORM mailqueue.lock_inbox_user(p_project, p_user);
+        IF (SELECT count(*) FROM mailqueue.filter_rules AS r WHERE r.user_id = p_user) >= c_most THEN
             PERFORM mailqueue.refuse('user_id', format('an inbox user has at most %s filter rules', c_most));
         END IF;
         INSERT INTO mailqueue.filter_rules (id, project_id, user_id, rule_type, pattern, is_active, priority)

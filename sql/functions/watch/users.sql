@@ -1,5 +1,24 @@
 -- Persons whose inboxes a project watches: added, paused, removed. Each change writes an audit row.
 
+-- In one order everywhere: the person, then what the person has.
+CREATE OR REPLACE FUNCTION mailqueue.lock_inbox_user(p_project uuid, p_user uuid) RETURNS text
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_email text;
+BEGIN
+    SELECT u.email INTO v_email FROM mailqueue.inbox_users AS u
+     WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
+    END IF;
+    RETURN v_email;
+END $$;
+COMMENT ON FUNCTION mailqueue.lock_inbox_user(uuid, uuid) IS
+    'Lock a person before what is added for the person, and return the address; refuse user_id where the project has '
+    'no such person.';
+
 CREATE OR REPLACE FUNCTION mailqueue.add_inbox_user(p_project uuid, p_email text, p_by text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -39,11 +39,8 @@ BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
     PERFORM mailqueue.check_whatsapp(p_new);
-    SELECT u.email INTO v_email FROM mailqueue.inbox_users AS u
-     WHERE u.id = p_user AND u.project_id = p_project FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        PERFORM mailqueue.refuse('user_id', 'the project has no such inbox user');
-    ELSIF (SELECT count(*) FROM mailqueue.notification_channels AS c WHERE c.user_id = p_user) >= 100 THEN
+    v_email := mailqueue.lock_inbox_user(p_project, p_user);
+    IF (SELECT count(*) FROM mailqueue.notification_channels AS c WHERE c.user_id = p_user) >= 100 THEN
         PERFORM mailqueue.refuse('user_id', 'an inbox user has at most 100 channels, disconnected ones included');
     ELSIF EXISTS (SELECT FROM mailqueue.channel_consents AS o
                    WHERE o.project_id = p_project AND o.phone_number = p_new ->> 'phone_number'
