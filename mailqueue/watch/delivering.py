@@ -17,7 +17,6 @@ from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry, Unknown,
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.db.link import Link
 from mailqueue.ports.channel import (
     ChannelAction,
     ChannelAddress,
@@ -33,6 +32,7 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import secrets
 from mailqueue.watch.logins.links import PATH
+from mailqueue.watch.marking import Marks
 from mailqueue.watch.model import (
     ClaimedNotification,
     NotificationRow,
@@ -77,7 +77,7 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
     row = ClaimedNotification
 
     def __init__(self, database: DatabaseSettings, tools: NotificationTools) -> None:
-        self._link = Link(database, "mailqueue/notifications-mark")
+        self._marks = Marks(database)
         self._tools = tools
 
     async def load(
@@ -107,7 +107,7 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
         channel = self._tools.channels.get(plan.row.channel_type)
         if channel is None:
             return Retry(f"this worker has no channel {plan.row.channel_type}")
-        state = await self._link.call(lambda conn: store.begin(conn, row.id, row.claim_no))
+        state = await self._marks.begin(row)
         match state:
             case "marked":
                 reach("notifications.marked")
@@ -163,7 +163,7 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
     async def close(self) -> None:
         for channel in self._tools.channels.values():
             channel.close()
-        await self._link.close()
+        await self._marks.close()
 
     def _actions_of(self, row: NotificationRow) -> Sequence[ChannelAction]:
         is_verified = row.has_signing_secret or (row.is_of_app and self._tools.has_signing_secret)

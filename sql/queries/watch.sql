@@ -217,9 +217,10 @@ CROSS JOIN LATERAL (
     LIMIT %(limit)s
 ) AS l;
 
--- name: begin_notification :value
--- Mark a claimed notification before it is posted.
-SELECT mailqueue.begin_notification(%(id)s, %(claim_no)s);
+-- name: begin_notifications :many
+-- Mark claimed notifications, in the order given, before they are posted.
+SELECT b.id, b.claim_no, mailqueue.begin_notification(b.id, b.claim_no) AS state
+FROM unnest(%(ids)s::uuid[], %(claims)s::bigint[]) AS b (id, claim_no);
 
 -- name: lock_channels :run
 -- Lock channels before rows of their notifications.

@@ -23,6 +23,19 @@ class _RuleRow(NamedTuple):
     pattern: str
 
 
+class NotificationClaim(NamedTuple):
+    """A claimed notification; after a lost lease one may be claimed a second time."""
+
+    id: UUID
+    claim_no: int
+
+
+class _BegunNotification(NamedTuple):
+    id: UUID
+    claim_no: int
+    state: str
+
+
 async def read_mailboxes(conn: Conn, ids: Sequence[UUID]) -> list[MailboxRow]:
     """Return claimed inboxes."""
     values = {"ids": arrays.uuids(ids)}
@@ -92,10 +105,17 @@ async def read_summarized(
     return found
 
 
-async def begin(conn: Conn, notification_id: UUID, claim_no: int) -> str:
-    """Mark a notification before it is posted; see `begin_notification` in SQL."""
-    values = {"id": notification_id, "claim_no": claim_no}
-    return await fetch.value(conn, "begin_notification", values, str)
+async def begin(conn: Conn, claims: Sequence[NotificationClaim]) -> dict[NotificationClaim, str]:
+    """Mark notifications before they are posted; return the state of each.
+
+    `claims` are in the order of ids. See `begin_notification` in SQL.
+    """
+    values = {
+        "ids": arrays.uuids([one.id for one in claims]),
+        "claims": arrays.integers([one.claim_no for one in claims]),
+    }
+    found = await fetch.many(conn, "begin_notifications", values, _BegunNotification)
+    return {NotificationClaim(one.id, one.claim_no): one.state for one in found}
 
 
 async def lock_channels(conn: Conn, channels: Collection[UUID]) -> None:
