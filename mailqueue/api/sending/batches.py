@@ -28,7 +28,8 @@ from mailqueue.tenants.model import Scope
 LISTS = (
     "A recipient may be the name of a list, which has no `@`: workers make an email for each "
     "contact that is in it, and `GET /v1/batches/{batch_id}` shows how far they are. A contact "
-    "gets one email of a batch, whatever lists it is in."
+    "gets one email of a batch, whatever lists it is in. `category`, of the request or of its "
+    "template, has to be another than `transactional`."
 )
 LIST = (
     "`to` may be the name of a list: then `id` is that of a batch, the status `expanding`, and "

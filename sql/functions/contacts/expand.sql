@@ -174,7 +174,8 @@ IS 'Let workers send a content to every contact that is in a list, at most once 
    'in that of the project, before which its mail is not sent. p_except: contacts that are left out. '
    'Raises 22023 naming the field.';
 
--- Names of lists among the recipients of a batch are expanded; contacts that are recipients themselves are left out.
+-- Names of lists among the recipients of a batch are expanded, unless its mail is transactional, as for one send
+-- (category_of_list_email()); contacts that are recipients themselves are left out.
 CREATE OR REPLACE FUNCTION mailqueue.expand_recipients(p_project uuid, p_batch uuid, p_contents jsonb, p_options jsonb,
     p_recipients jsonb, p_by text) RETURNS jsonb
 LANGUAGE plpgsql
@@ -197,6 +198,11 @@ BEGIN
                 IF r ? 'name' THEN
                     PERFORM mailqueue.refuse('name', 'contacts of a list have names of their own');
                 END IF;
+                PERFORM mailqueue.find_list(p_project, r ->> 'recipient', v_is_test);
+                PERFORM mailqueue.category_of_list_email(p_project,
+                    (p_contents -> coalesce((r ->> 'content')::integer, 0))
+                    || jsonb_build_object('recipient', r ->> 'recipient', 'category', p_options -> 'category',
+                                          'variables', r -> 'custom_data' -> 'variables'));
                 PERFORM mailqueue.expand_list(
                     p_project, p_batch, r ->> 'recipient', p_contents -> coalesce((r ->> 'content')::integer, 0),
                     p_options, coalesce(r -> 'custom_data' -> 'variables', '{}'),
@@ -216,7 +222,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.expand_recipients(uuid, uuid, jsonb, jsonb, jsonb, text) IS
     'Begin the mail of the lists that are named among recipients, each as a recipient that accept_shared() refuses, '
-    'with expanding where it was begun.';
+    'with expanding where it was begun. Transactional mail goes to no list.';
 
 CREATE OR REPLACE FUNCTION mailqueue.emails_of_batch(b mailqueue.batches) RETURNS uuid[]
 LANGUAGE sql STABLE

@@ -6,14 +6,15 @@ import pytest
 
 from mailqueue.db.pool import connect
 from tests import make
-from tests.api.support.calling import Calling
+from tests.api.support.calling import Calling, error_of
 from tests.contacts import people
 from tests.contacts.sends import steps
 from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
 
-BATCH = {"subject": "We moved", "text_body": "Our new address is …"}
+WORDS = {"subject": "We moved", "text_body": "Our new address is …"}
+BATCH = WORDS | {"category": "marketing"}
 
 
 async def test_a_list_and_an_address_share_a_batch(api: Calling) -> None:
@@ -40,7 +41,7 @@ async def test_a_list_and_an_address_share_a_batch(api: Calling) -> None:
 async def test_a_template_knows_each_contact(api: Calling) -> None:
     async with connect(api.database) as conn:
         project = await make.project_named(conn)
-        await published(conn, project, words=steps.HELLO_CONTACT)
+        await published(conn, project, words=steps.HELLO_CONTACT, category="digest")
         ann = await people.added(conn, project, "ann@example.com", first_name="Ann")
         await people.list_of(conn, project, members=ann)
     recipients = [{"email": "news", "variables": {"Edition": "48"}}]
@@ -71,3 +72,47 @@ async def test_a_list_that_does_not_exist_is_a_refused_recipient(api: Calling, m
     else:
         assert (made.status_code, count) == (202, 1)
         assert "there is no list" in made.json()["results"][1]["reason"]
+
+
+@pytest.mark.parametrize("category", [None, "transactional"])
+@pytest.mark.parametrize("mode", ["strict", "permissive"])
+async def test_a_batch_that_is_transactional_goes_to_no_list(
+    api: Calling, mode: str, category: str | None
+) -> None:
+    """A service that sends a code to what a visitor typed never means a list of that name."""
+    async with connect(api.database) as conn:
+        await steps.listed(conn, await make.project_named(conn), 2)
+    recipients = [{"email": "ann@example.com"}, {"email": "news"}]
+    asked: dict[str, Any] = WORDS | {"recipients": recipients, "mode": mode, "category": category}
+
+    made = await api.post("/v1/send/batch", asked)
+
+    async with connect(api.database) as conn:
+        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.list_sends") == 0
+        queued = await steps.queued(conn)
+    if mode == "strict":
+        assert (made.status_code, queued) == (422, [])
+        assert error_of(made)["violations"][0]["field"] == "recipients.1.category"
+    else:
+        assert (made.status_code, queued) == (202, ["ann@example.com"])
+        reason = made.json()["results"][1]["reason"]
+        assert reason.startswith('category: "news" is a list of contacts: a category other than')
+
+
+@pytest.mark.parametrize(("given", "is_sent"), [({}, False), ({"category": "digest"}, True)])
+async def test_a_transactional_template_goes_to_a_list_in_another_category_only(
+    api: Calling, given: dict[str, str], *, is_sent: bool
+) -> None:
+    async with connect(api.database) as conn:
+        project = await make.project_named(conn)
+        await steps.listed(conn, project, 1)
+        await published(conn, project, words=steps.HELLO_CONTACT)
+    recipients = [{"email": "news", "variables": {"Edition": "48"}}]
+
+    made = await api.post(
+        "/v1/send/template/batch", given | {"template_slug": "welcome", "recipients": recipients}
+    )
+
+    [result] = made.json()["results"]
+    assert result["status"] == ("expanding" if is_sent else "rejected")
+    assert (result["reason"] or "category").startswith("category")
