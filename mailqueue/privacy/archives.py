@@ -80,7 +80,7 @@ async def with_archived(
         async for record in file_format.records(context.stores.at(archive.store), archive):
             mail = record.fields
             key = mail.get("idempotency_key")
-            if key and person.within.search(key) and any(map(person.is_theirs, _addresses(mail))):
+            if key and any(map(person.is_theirs, _addresses(mail))):
                 keys.add(key)
             if is_theirs_alone(person, mail):
                 theirs[str(mail["content_id"])] = mail["content_on"]

@@ -98,7 +98,9 @@ async def erase_mail(conn: Conn, erasure_id: UUID, *, limit: int) -> MailStep:
 
 
 async def erase_keys(conn: Conn, erasure_id: UUID, keys: Sequence[str]) -> None:
-    """Delete idempotency keys of archived mail that contain the address."""
+    """Delete idempotency keys of archived mail that contain the address, and the fingerprints of
+    others.
+    """
     await run(conn, "erase_idempotency_keys", {"id": erasure_id, "keys": arrays.texts(keys)})
 
 

@@ -37,7 +37,7 @@ SELECT mailqueue.release_erasure(%(id)s, %(token)s);
 SELECT m.changed, m.waiting FROM mailqueue.erase_mail(%(id)s, %(most)s) AS m;
 
 -- name: erase_idempotency_keys :run
--- Delete idempotency keys of archived mail that contain the address.
+-- Delete idempotency keys of archived mail that contain the address, and the fingerprints of others.
 SELECT mailqueue.erase_keys(%(id)s, %(keys)s::text[]);
 
 -- name: list_privacy_tables :many

@@ -216,6 +216,23 @@ async def test_a_key_of_test_mail_is_deleted_too(desk: MaintenanceContext) -> No
     assert after[others] == before[others], "another person's"
 
 
+async def test_a_key_of_archived_mail_loses_its_fingerprint(desk: MaintenanceContext) -> None:
+    conn, address = desk.conn, "cal@privat.example"
+    await make.sender_account(conn)
+    await make.queued_email(conn, recipient_email=address, idempotency_key="hers")
+    await make.queued_email(conn, recipient_email=BOB, cc=[address], idempotency_key="both")
+    await make.queued_email(conn, recipient_email=BOB, idempotency_key="his")
+    await send_all(conn)
+    await aged(conn)
+    await archive_task.run(desk)
+    before = await _keys(conn)
+
+    await erased(desk, address)
+
+    after = await _keys(conn)
+    assert [key for key in ("hers", "both", "his") if after[key] == before[key]] == ["his"]
+
+
 async def _keys(conn: Conn) -> dict[str, bytes]:
     found = await make.rows(conn, "SELECT key, fingerprint FROM mailqueue.idempotency_keys")
     return dict(found)

@@ -131,15 +131,11 @@ BEGIN
     END IF;
     UPDATE mailqueue.email_recipients AS r SET address = c_stand, name = NULL, reason = NULL
      WHERE r.email_id = ANY (v_ids) AND lower(r.address) = ANY (e.spellings);
-    -- A key that contains the address is deleted. Others remain without the fingerprint of their mail: a repeated
-    -- request is rejected.
+    -- A key that contains the address is deleted. Others remain without the fingerprint of their request.
     DELETE FROM mailqueue.idempotency_keys AS k USING mailqueue.email_history AS h
      WHERE h.id = ANY (v_ids) AND k.project_id = h.project_id
        AND k.key = mailqueue.kept_key(h.idempotency_key, h.is_test) AND k.key ~* v_own;
-    UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
-      FROM mailqueue.email_history AS h
-     WHERE h.id = ANY (v_alone) AND k.project_id = h.project_id
-       AND k.key = mailqueue.kept_key(h.idempotency_key, h.is_test);
+    PERFORM mailqueue.erase_fingerprints(e.project_id, v_ids);
     -- The domain may be the person's own: what is counted under it moves to that of the placeholder.
     WITH recounted AS (
         INSERT INTO mailqueue.stats_corrections (project_id, email_id, kind, domain)

@@ -1,12 +1,15 @@
 -- Mentions of a person in rows of any table: found, read, counted and removed, some pages at a time.
 
 -- $1 is the pattern, $7 its core, $8 the pattern of encoded text; encode() leaves ASCII as it is. Attachments are
--- files: what is encoded in them is not changed.
+-- files: what is encoded in them is not changed. A key of a request, such as a batch, belongs to no mail by which it
+-- would be found: it names the person also as a part of a longer word.
 CREATE OR REPLACE FUNCTION mailqueue.mention_condition(p_table oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT string_agg(format('(%1$s ~* $7 AND %1$s ~* $1)%2$s', e.shown,
+    SELECT CASE WHEN p_table = 'mailqueue.idempotency_keys'::regclass
+                THEN 't.fingerprint = mailqueue.request_fingerprint() AND t.key ~* $7 OR ' ELSE '' END
+        || string_agg(format('(%1$s ~* $7 AND %1$s ~* $1)%2$s', e.shown,
                              CASE WHEN e.kind = 'bytea' AND mailqueue.privacy_parent(p_table) <> 'attachments'
                                   THEN format(' OR %s ~* $8', e.shown) END), ' OR ')
       FROM (SELECT c.kind, format(CASE c.kind WHEN 'text' THEN 't.%I'
@@ -110,6 +113,9 @@ BEGIN
     IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- rows that were added meanwhile
         EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table)
             USING e.project_id, e.spellings;
+    END IF;
+    IF p_table = 'idempotency_keys' THEN
+        PERFORM mailqueue.erase_list_fingerprints(e.project_id, p_pattern, p_from, p_until);
     END IF;
     v_changes := mailqueue.mention_changes(v_table, v_action);
     IF v_action = 'delete' THEN

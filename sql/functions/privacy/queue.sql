@@ -51,6 +51,7 @@ BEGIN
            AND q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
                          WHERE lower(r.address) = ANY (p_spellings))
          ORDER BY q.id LIMIT p_most FOR UPDATE) AS m;
+    PERFORM mailqueue.erase_fingerprints(p_project, v_shared);
     SELECT coalesce(array_agg(s.id), '{}') INTO v_alone FROM unnest(v_shared) AS s(id)
      WHERE NOT mailqueue.remove_recipients(s.id, p_spellings);
 
