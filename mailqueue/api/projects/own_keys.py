@@ -13,7 +13,7 @@ from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
-from mailqueue.core.errors import Forbidden
+from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.keys.values import created_key_of, details_of
@@ -134,7 +134,10 @@ async def rotate(call: RequestContext) -> CreatedApiKey:
     async with call.connection() as conn:
         old = await keys_manage.show_key(conn, project_id, key_id)
         _check_reach(call.caller, old.scopes, is_test=old.is_test)
-        issued = await keys_manage.rotate_key(conn, project_id, key_id, grace=grace)
+        try:
+            issued = await keys_manage.rotate_key(conn, project_id, key_id, grace=grace)
+        except InvalidField as exc:
+            raise exc.named("grace_hours") from None
     call.runtime.callers.forget()
     return created_key_of(issued)
 

@@ -73,6 +73,8 @@ async def rotate(context: PageContext) -> Response:
             )
     except DoneBefore:
         return _done_before(context)
+    except InvalidField as exc:
+        return _rotation(context, key, {exc.field: sentence(exc.why)})
     return _issued(context, issued, old=key)
 
 

@@ -165,7 +165,8 @@ async def rotate_key(
     The new key has the same name, scopes and expiry.
 
     Raises:
-        InvalidField: the grace period is negative or too long.
+        InvalidField: the grace period is negative or too long, or the project has as many valid
+            keys as it may have.
         NotFound: the project has no such active key.
     """
     if not timedelta(0) <= grace <= MAX_GRACE:

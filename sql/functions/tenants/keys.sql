@@ -64,6 +64,25 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.key_words(mailqueue.api_keys) IS 'A key as the audit shows it.';
 
+-- A transaction that adds a key waits for others that do, so that together they add no more.
+CREATE OR REPLACE FUNCTION mailqueue.check_room_for_key(p_project uuid, p_field text, p_hint text) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c_keys CONSTANT integer := 1000;                         -- of a project that are valid, rotated ones included
+BEGIN
+    PERFORM FROM mailqueue.projects AS p WHERE p.id = p_project FOR NO KEY UPDATE;
+    IF (SELECT count(*) >= c_keys FROM mailqueue.api_keys AS o
+         WHERE o.project_id = p_project AND o.revoked_at IS NULL
+           AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp())) THEN
+        PERFORM mailqueue.refuse(p_field, format('the project has %s valid keys, the most it may have: %s', c_keys,
+                                                 p_hint));
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_room_for_key(uuid, text, text) IS
+    'Raise 22023 naming a field if a project has as many valid keys as it may have.';
+
 CREATE OR REPLACE FUNCTION mailqueue.issue_api_key(p_project uuid, p_name text, p_hash bytea, p_hint text,
     p_is_test boolean, p_scopes text[],
                                                    p_expires_at timestamptz, p_requests_per_second integer) RETURNS uuid
@@ -71,19 +90,12 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    c_keys CONSTANT integer := 1000;                         -- of a project that are not revoked, rotated or over
     k mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(p_is_test);
     PERFORM mailqueue.check_instant('expires_at', p_expires_at, true);
-    PERFORM FROM mailqueue.projects AS p WHERE p.id = p_project FOR NO KEY UPDATE;
-    IF (SELECT count(*) >= c_keys FROM mailqueue.api_keys AS o
-         WHERE o.project_id = p_project AND o.revoked_at IS NULL AND o.rotated_at IS NULL
-           AND (o.expires_at IS NULL OR o.expires_at > clock_timestamp())) THEN
-        PERFORM mailqueue.refuse('name', format('the project has %s valid keys, the most it may have: revoke one',
-                                                c_keys));
-    END IF;
+    PERFORM mailqueue.check_room_for_key(p_project, 'name', 'revoke one');
     INSERT INTO mailqueue.api_keys AS o (project_id, name, key_hash, hint, is_test, scopes, expires_at,
                                          requests_per_second)
     VALUES (p_project, p_name, p_hash, p_hint, p_is_test, p_scopes, p_expires_at, p_requests_per_second) RETURNING o.*
@@ -133,6 +145,9 @@ DECLARE
     n mailqueue.api_keys;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    IF p_grace > interval '0' THEN                           -- both keys are valid then
+        PERFORM mailqueue.check_room_for_key(p_project, 'grace', 'rotate without a grace period, or revoke one');
+    END IF;
     UPDATE mailqueue.api_keys AS o
        SET rotated_at = clock_timestamp(), expires_at = least(o.expires_at, clock_timestamp() + p_grace)
      WHERE o.project_id = p_project AND o.id = p_id AND o.revoked_at IS NULL AND o.rotated_at IS NULL
