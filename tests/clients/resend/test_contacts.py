@@ -119,6 +119,21 @@ def test_a_key_without_suppressions_neither_sees_nor_changes_who_unsubscribed(
     assert stored(site) == {(ANN, "unsubscribed", "*")}
 
 
+def test_a_key_without_suppressions_gets_one_answer_whether_its_person_unsubscribed_or_not(
+    site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What changes nothing would tell what there is."""
+    people = [added(unsubscribed=True), added("bob@example.org")]
+    key = site.key_with(Scope.CONTACTS_READ, Scope.CONTACTS_WRITE)
+    monkeypatch.setattr(resend, "api_key", key)
+
+    for one in people:
+        for value in (True, False):
+            with pytest.raises(ResendError, match="lacks scope suppression:manage"):
+                resend.Contacts.update({"id": one, "unsubscribed": value})
+    assert stored(site) == {(ANN, "unsubscribed", "*")}
+
+
 def test_a_test_key_has_contacts_of_its_own_and_unsubscribes_none(
     site: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -205,10 +205,10 @@ async def _choose(call: RequestContext, one: Contact, is_unsubscribed: bool | No
     """
     if is_unsubscribed is None:
         return
+    check_may_change(call, Scope.SUPPRESSION_MANAGE)  # first: the answer tells what there is
     found = await find_address(call, UNSUBSCRIBED, one.email)
     if is_unsubscribed is (found is not None):
         return
-    check_may_change(call, Scope.SUPPRESSION_MANAGE)
     if found is not None:
         await remove_address(call, found, provider="resend")
         return
