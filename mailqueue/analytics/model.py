@@ -68,6 +68,14 @@ class CountsRow(NamedTuple):
     unique_machine_clicks: int
 
 
+class SeriesRow(NamedTuple):
+    """One count of a span and value; value None: of all other values."""
+
+    n: int
+    value: str | None
+    total: int
+
+
 class SentRow(NamedTuple):
     """What a sender account sent."""
 

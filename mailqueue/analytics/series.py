@@ -1,11 +1,11 @@
 """A count over time, of all or by the values of a dimension, and by hour of the week."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from mailqueue.analytics import store
-from mailqueue.analytics.model import CountsRow, Starts, StatsScope, TimeSpan
+from mailqueue.analytics.model import Starts, StatsScope, TimeSpan
 from mailqueue.analytics.spans import whole
 from mailqueue.contract.analytics import (
     AnalyticsHeatmap,
@@ -22,7 +22,6 @@ from mailqueue.db.fetch import Conn
 
 MAX_SERIES = 20
 """Values with a series of their own; the others share one."""
-_ALL = ""
 
 
 async def timeseries(
@@ -103,45 +102,45 @@ async def _series(
     by_minute = bucket is Bucket.MINUTE
     if group_by is None:
         rows = await store.read_scope(conn, scope, starts, by_minute=by_minute)
-        return [_one(starts, rows, metric)]
-    instants = [one.started_at for one in starts]
-    rows = await store.read(conn, scope, group_by.value, instants, by_minute=by_minute)
-    by_value = defaultdict[str, list[CountsRow]](list)
-    for row in rows:
-        by_value[row.value].append(row)
-    others = by_value.pop(_ALL, [])
-    order = sorted(by_value, key=lambda value: (-_sum(by_value[value], metric), value))
-    for value in order[MAX_SERIES:]:
-        others += by_value[value]
-    names = await names_of(conn, group_by, order[:MAX_SERIES], scope.project_id)
+        return [_one(starts, ((row.n, getattr(row, metric)) for row in rows))]
+    by_value = defaultdict[str | None, list[tuple[int, int]]](list)
+    for row in await store.read_series(
+        conn,
+        scope,
+        group_by.value,
+        [one.started_at for one in starts],
+        metric=metric,
+        most=MAX_SERIES,
+        by_minute=by_minute,
+    ):
+        by_value[row.value].append((row.n, row.total))
+    others = by_value.pop(None, [])
+    named = {value: counts for value, counts in by_value.items() if value is not None}
+    names = await names_of(conn, group_by, list(named), scope.project_id)
     found = [
-        _one(starts, by_value[value], metric, value=value, name=names.get(value))
-        for value in order[:MAX_SERIES]
+        _one(starts, counts, value=value, name=names.get(value)) for value, counts in named.items()
     ]
-    return [*found, _one(starts, others, metric, is_other=True)] if others else found
+    found.sort(key=lambda one: (-one.total, one.value or ""))
+    return [*found, _one(starts, others, is_other=True)] if others else found
 
 
 def _one(
     starts: Starts,
-    rows: Sequence[CountsRow],
-    metric: str,
+    found: Iterable[tuple[int, int]],
     *,
     value: str | None = None,
     name: str | None = None,
     is_other: bool = False,
 ) -> Series:
+    """Return the series of some counts, each with the number of its span. Pure."""
     counts = [0] * (len(starts) - 1)
-    for row in rows:
-        counts[row.n - 1] += getattr(row, metric)
+    for number, count in found:
+        counts[number - 1] += count
     points = [
         SeriesPoint(start.started_at, start.local_at.isoformat(), count)
         for start, count in zip(starts, counts, strict=False)
     ]
     return Series(value, name, is_other, sum(counts), points)
-
-
-def _sum(rows: Sequence[CountsRow], metric: str) -> int:
-    return sum(getattr(row, metric) for row in rows)
 
 
 async def names_of(

@@ -16,6 +16,7 @@ from mailqueue.analytics.model import (
     LinkUrl,
     ProgressRow,
     SentRow,
+    SeriesRow,
     SpanStart,
     Starts,
     StatsScope,
@@ -114,6 +115,29 @@ async def read_scope(
     value = "" if scope.dimension is None else scope.value
     instants = [one.started_at for one in starts]
     return await read(conn, scope, dimension, instants, value=value, by_minute=by_minute)
+
+
+async def read_series(
+    conn: Conn,
+    scope: StatsScope,
+    dimension: str,
+    starts: Sequence[datetime],
+    *,
+    metric: str,
+    most: int,
+    by_minute: bool = False,
+) -> list[SeriesRow]:
+    """Return one count by span of the values with the highest sums, and of all others together."""
+    values = {
+        "project_id": scope.project_id,
+        "is_test": scope.is_test,
+        "dimension": dimension,
+        "metric": metric,
+        "starts": list(starts),
+        "by_minute": by_minute,
+        "most": most,
+    }
+    return await fetch.many(conn, "read_stats_series", values, SeriesRow)
 
 
 async def sent_by_account(

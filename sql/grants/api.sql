@@ -81,6 +81,7 @@ BEGIN
         'SELECT ON mailqueue.stats_minutes, mailqueue.stats_quarters, mailqueue.stats_latency,
             mailqueue.stats_accounts, mailqueue.enrollments',
         'EXECUTE ON FUNCTION mailqueue.read_stats(uuid, boolean, text, text, timestamptz[], boolean),
+            mailqueue.read_series(uuid, boolean, text, text, timestamptz[], boolean, integer),
             mailqueue.read_latency(uuid, boolean, timestamptz, timestamptz),
             mailqueue.stats_spans(timestamptz, timestamptz, text, text), mailqueue.stats_progress(),
             mailqueue.stats_quarter(timestamptz), mailqueue.stats_hour_end(timestamptz, text)',

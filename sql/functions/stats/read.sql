@@ -31,6 +31,36 @@ END $$;
 COMMENT ON FUNCTION mailqueue.read_stats(uuid, boolean, text, text, timestamptz[], boolean) IS
     'Counts by span, from 1, and value; p_project NULL: of all projects together.';
 
+-- The values beyond p_most, which may be very many, and those that were not named when they were counted, are summed
+-- here: the answer has at most p_most + 1 rows for each span.
+CREATE OR REPLACE FUNCTION mailqueue.read_series(p_project uuid, p_is_test boolean, p_dimension text, p_metric text,
+    p_starts timestamptz[], p_by_minute boolean, p_most integer)
+RETURNS TABLE (n integer, value text, total bigint)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET plan_cache_mode = force_custom_plan SET jit = off
+AS $$
+BEGIN
+    RETURN QUERY EXECUTE format($f$
+        WITH counted AS MATERIALIZED (
+            SELECT width_bucket(s.started_at, $4) AS n, s.value, sum(s.%1$I)::bigint AS total
+              FROM mailqueue.%2$I AS s
+             WHERE s.project_id = $1 AND s.is_test = $2 AND s.dimension = $3
+               AND s.started_at >= $4[1] AND s.started_at < $4[cardinality($4)]
+             GROUP BY 1, 2
+        ), chosen AS (
+            SELECT c.value FROM counted AS c WHERE c.value <> ''
+             GROUP BY c.value ORDER BY sum(c.total) DESC, c.value COLLATE "C" LIMIT $5
+        )
+        SELECT c.n, o.value, sum(c.total)::bigint
+          FROM counted AS c LEFT JOIN chosen AS o ON o.value = c.value
+         GROUP BY 1, 2$f$, p_metric, CASE WHEN p_by_minute THEN 'stats_minutes' ELSE 'stats_quarters' END)
+     USING coalesce(p_project, '00000000-0000-0000-0000-000000000000'), p_is_test, p_dimension, p_starts, p_most;
+END $$;
+COMMENT ON FUNCTION mailqueue.read_series(uuid, boolean, text, text, timestamptz[], boolean, integer) IS
+    'One count by span, from 1, and value: the p_most values with the highest sums, and NULL for all others together; '
+    'p_project NULL: of all projects together.';
+
 CREATE OR REPLACE FUNCTION mailqueue.read_latency(p_project uuid, p_is_test boolean, p_from timestamptz,
     p_until timestamptz)
 RETURNS TABLE (sender_account_id integer, attempts bigint, p50_ms integer, p95_ms integer, p99_ms integer)

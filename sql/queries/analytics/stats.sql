@@ -36,6 +36,12 @@ SELECT s.n, s.value, s.value2, s.accepted, s.sent, s.failed, s.expired, s.suppre
 FROM mailqueue.read_stats(%(project_id)s::uuid, %(is_test)s, %(dimension)s, %(value)s::text,
                           %(starts)s::timestamptz[], %(by_minute)s) AS s;
 
+-- name: read_stats_series :many
+-- One count by span and value: of the values with the highest sums, and of all others together.
+SELECT s.n, s.value, s.total
+FROM mailqueue.read_series(%(project_id)s::uuid, %(is_test)s, %(dimension)s, %(metric)s, %(starts)s::timestamptz[],
+                           %(by_minute)s, %(most)s) AS s;
+
 -- name: read_stats_sent :many
 -- What each sender account of some projects sent.
 SELECT s.value, sum(s.sent)::bigint AS sent

@@ -7,6 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from mailqueue.analytics import store
+from mailqueue.analytics.model import StatsScope
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
@@ -120,6 +122,32 @@ async def test_a_series_has_each_span_and_groups_that_sum_to_the_whole(api: Call
     hours = await get(api, f"{BASE}/timeseries", bucket="hour", timezone="Asia/Kolkata")
     assert hours["series"][0]["total"] == 10
     assert all(point["local"].endswith(":00:00") for point in hours["series"][0]["points"])
+
+
+async def test_a_series_of_many_values_reads_the_highest_and_one_of_the_others(
+    api: Calling,
+) -> None:
+    """Rows of values that have no series of their own are summed in the database."""
+    async with connect(api.database) as conn:
+        project = await make.project_named(conn)
+        await conn.execute(
+            "INSERT INTO mailqueue.stats_quarters (project_id, dimension, value, value2, is_test,"
+            " started_at, sent) SELECT %s, 'tag', 'tag-' || n, '', false, %s::timestamptz, n"
+            " FROM generate_series(1, 300) AS n",
+            (project, NOON),
+        )
+        starts = [NOON - timedelta(days=1), NOON, NOON + timedelta(hours=1)]
+        read = await store.read_series(
+            conn, StatsScope(project), "tag", starts, metric="sent", most=20
+        )
+
+    found = await get(api, f"{BASE}/timeseries", group_by="tag", bucket="week")
+
+    assert len(read) == 21
+    series = found["series"]
+    assert [one["value"] for one in series[:20]] == [f"tag-{n}" for n in range(300, 280, -1)]
+    [others] = [one for one in series if one["is_other"]]
+    assert (len(series), others["total"]) == (21, sum(range(281)))
 
 
 async def test_a_heatmap_has_168_cells_in_the_time_zone(api: Calling) -> None:
