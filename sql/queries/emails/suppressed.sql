@@ -28,6 +28,19 @@ WHERE s.project_id = %(project_id)s
 ORDER BY s.id DESC
 LIMIT %(limit)s OFFSET %(offset)s;
 
+-- name: list_suppressed_in_categories :many
+-- Suppressions in some categories that are older than one, newest first: an address is a row for each of them.
+SELECT s.id, s.address, s.category, s.created_at
+FROM mailqueue.suppressions AS s
+WHERE s.project_id = %(project_id)s
+  AND s.address IS NOT NULL                                                    -- erased persons have none
+  AND s.expires_at > now()
+  AND s.reason = ANY (%(reasons)s)
+  AND s.category = ANY (%(categories)s)
+  AND (%(older_than)s::bigint IS NULL OR s.id < %(older_than)s)
+ORDER BY s.id DESC
+LIMIT %(limit)s;
+
 -- name: list_newer_suppressed_ids :many
 -- Ids of the next newer addresses of a list after one, oldest first.
 SELECT s.id

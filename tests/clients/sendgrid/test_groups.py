@@ -8,6 +8,7 @@ import requests
 from python_http_client.exceptions import ForbiddenError, HTTPError, NotFoundError
 from sendgrid import SendGridAPIClient
 
+from mailqueue.api.compat.suppressed import lists, store
 from tests.clients.serving import Served
 from tests.clients.suppressing import fill, put, stored
 
@@ -63,14 +64,16 @@ def test_a_group_is_a_category_of_the_preference_centre(site: Served, client: An
 
 def test_a_category_of_another_name_is_no_group(site: Served, client: Any) -> None:
     headers = {"X-API-Key": site.keys.live}
-    for slug in ("news", "asm-weekly"):
+    for slug in ("news", "asm-weekly", "asm-007", "asm-00", "asm-99999999999"):
         new = {"slug": slug, "name": "News"}
         url = f"{site.url}/v1/categories"
         assert requests.post(url, json=new, headers=headers, timeout=30).status_code == 201
 
     assert read(client.asm.groups.get()) == []
-    with pytest.raises(NotFoundError):
-        client.asm.groups._("weekly").get()
+    for number in ("weekly", "007", "7", "99999999999"):
+        with pytest.raises(NotFoundError):
+            client.asm.groups._(number).get()
+    assert read(client.asm.suppressions._("ann@example.org").get()) == {"suppressions": []}
 
 
 def test_the_groups_of_an_address_say_which_it_left(site: Served, client: Any) -> None:
@@ -114,6 +117,27 @@ def test_suppressions_of_all_groups_are_listed_with_their_group(client: Any) -> 
     }
     assert len(found) == 4
     assert all(one["created_at"] > 1_700_000_000 for one in found)
+
+
+def test_suppressions_of_many_groups_are_read_once_in_pages(
+    site: Served, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = [added(client, f"Group {n}")["id"] for n in range(4)]
+    for number in groups:
+        put(site, f"of-{number}@example.org", "unsubscribed", category=f"asm-{number}")
+    pages = list[int | None]()
+    real = store.list_in_categories
+
+    async def counted(*args: Any, older_than: int | None, **more: Any) -> Any:
+        pages.append(older_than)
+        return await real(*args, older_than=older_than, **more)
+
+    monkeypatch.setattr(store, "list_in_categories", counted)
+    monkeypatch.setattr(lists, "_PAGE_ROWS", 3)
+
+    found = read(client.asm.suppressions.get())
+    assert [one["group_id"] for one in found] == groups[::-1]
+    assert len(pages) == 2
 
 
 def test_without_groups_there_are_no_suppressions_of_groups(client: Any) -> None:

@@ -5,6 +5,7 @@ number 7 is the category `asm-7`; categories with other names are not shown here
 so that the group of a removed one, whose suppressions stay, is not given to another.
 """
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +26,12 @@ from mailqueue.api.compat.sendgrid.suppressions import (
     no_content,
     refuse_subuser,
 )
-from mailqueue.api.compat.suppressed.lists import find_address, listed_among, stream_lists
-from mailqueue.api.compat.suppressed.model import (
-    CHOSEN,
-    AddressFilter,
-    SuppressedAddress,
-    SuppressedList,
+from mailqueue.api.compat.suppressed.lists import (
+    find_address,
+    listed_among,
+    stream_in_categories,
 )
+from mailqueue.api.compat.suppressed.model import CHOSEN, SuppressedInCategory, SuppressedList
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
@@ -43,6 +43,8 @@ from mailqueue.suppression.subscriptions import categories
 from mailqueue.webhooks.formats.sendgrid import GROUP
 
 FIRST_NUMBER = 10_000
+# As `category_of_path` writes it: `asm-007` is a category of another name.
+_SLUG = re.compile(rf"{GROUP}(0|[1-9][0-9]{{0,9}})")
 _Name = Annotated[StorableText, Field(min_length=1, max_length=100)]
 _Description = Annotated[StorableText, Field(max_length=300)]
 
@@ -146,11 +148,20 @@ async def search(call: RequestContext) -> Response:
 
 
 async def list_suppressed(call: RequestContext) -> Response:
-    """List the suppressed addresses of all groups, group after group, newest first."""
+    """List the suppressed addresses of all groups, newest first."""
     refuse_subuser(call.request)
-    found = await _groups(call)
-    lists = [(SuppressedList(CHOSEN, (one.category.slug,)), _row_of(one)) for one in found]
-    return await stream_lists(call, lists, AddressFilter())
+    by_slug = {one.category.slug: one for one in await _groups(call)}
+
+    def row(listed: SuppressedInCategory) -> dict[str, Any]:
+        group = by_slug[listed.category]
+        return {
+            "email": listed.address,
+            "group_id": group.number,
+            "group_name": group.category.name,
+            "created_at": int(listed.created_at.timestamp()),
+        }
+
+    return await stream_in_categories(call, SuppressedList(CHOSEN, tuple(by_slug)), row)
 
 
 async def show_address(call: RequestContext) -> Response:
@@ -164,24 +175,12 @@ async def show_address(call: RequestContext) -> Response:
     return json_answer({"suppressions": shown})
 
 
-def _row_of(one: _Group) -> Any:
-    def row(listed: SuppressedAddress) -> dict[str, Any]:
-        return {
-            "email": listed.address,
-            "group_id": one.number,
-            "group_name": one.category.name,
-            "created_at": int(listed.created_at.timestamp()),
-        }
-
-    return row
-
-
 async def _groups(call: RequestContext) -> Sequence[_Group]:
     """Return the groups, in the order of the preference centre."""
     async with call.connection() as conn:
         found = await categories.list_(conn, call.caller.project)
-    numbered = ((one.slug.removeprefix(GROUP), one) for one in found if one.slug.startswith(GROUP))
-    return [_Group(int(number), one) for number, one in numbered if number.isdigit()]
+    numbered = ((_SLUG.fullmatch(one.slug), one) for one in found)
+    return [_Group(int(number[1]), one) for number, one in numbered if number is not None]
 
 
 async def _found(call: RequestContext) -> _Group:

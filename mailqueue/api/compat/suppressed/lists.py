@@ -1,8 +1,8 @@
 """List, find, add and remove suppressed addresses, by the rules of /v1/suppressions."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.responses import StreamingResponse
 
@@ -12,6 +12,7 @@ from mailqueue.api.compat.suppressed.model import (
     CHOSEN,
     AddressFilter,
     SuppressedAddress,
+    SuppressedInCategory,
     SuppressedList,
 )
 from mailqueue.api.http.context import RequestContext
@@ -23,6 +24,7 @@ from mailqueue.suppression.model import NewSuppression
 
 MAX_ID = 2**63 - 1
 _PAGE_ROWS = 500
+Row = TypeVar("Row", SuppressedAddress, SuppressedInCategory)
 
 
 class AlsoBounced(InvalidField):
@@ -70,31 +72,47 @@ async def stream_addresses(
     """Return all addresses of a list as a JSON array, page by page, newest first; with `field`, as
     an object that has the array.
     """
-    return await stream_lists(call, [(wanted, shown)], chosen, field=field)
-
-
-async def stream_lists(
-    call: RequestContext,
-    lists: Sequence[tuple[SuppressedList, Callable[[SuppressedAddress], Any]]],
-    chosen: AddressFilter,
-    *,
-    field: str | None = None,
-) -> StreamingResponse:
-    """Return all addresses of several lists, one list after another, as stream_addresses does."""
     paged = replace(chosen, limit=_PAGE_ROWS)
-    first = await list_addresses(call, lists[0][0], paged) if lists else []
+
+    async def page_after(last: int | None) -> list[SuppressedAddress]:
+        return await list_addresses(call, wanted, replace(paged, older_than=last))
+
+    return await _streamed(page_after, shown, field)
+
+
+async def stream_in_categories(
+    call: RequestContext, wanted: SuppressedList, shown: Callable[[SuppressedInCategory], Any]
+) -> StreamingResponse:
+    """Return all suppressions in the categories of a list as a JSON array, page by page, newest
+    first: an address once for each category.
+    """
+
+    async def page_after(last: int | None) -> list[SuppressedInCategory]:
+        async with call.connection() as conn:
+            return await store.list_in_categories(
+                conn, call.caller.project_id, wanted, older_than=last, limit=_PAGE_ROWS
+            )
+
+    return await _streamed(page_after, shown, None)
+
+
+async def _streamed(
+    page_after: Callable[[int | None], Awaitable[list[Row]]],
+    shown: Callable[[Row], Any],
+    field: str | None,
+) -> StreamingResponse:
+    """Return pages as one JSON array; the first is read before the response begins."""
+    first = await page_after(None)
 
     async def pieces() -> AsyncIterator[bytes]:
-        separator = b""
+        page, separator = first, b""
         yield b"[" if field is None else b'{"%b":[' % field.encode()
-        for place, (wanted, shown) in enumerate(lists):
-            page = first if place == 0 else await list_addresses(call, wanted, paged)
-            while page:
-                yield separator + b",".join(write_json(shown(one)) for one in page)
-                separator = b","
-                if len(page) < _PAGE_ROWS:
-                    break
-                page = await list_addresses(call, wanted, replace(paged, older_than=page[-1].id))
+        while page:
+            yield separator + b",".join(write_json(shown(one)) for one in page)
+            separator = b","
+            if len(page) < _PAGE_ROWS:
+                break
+            page = await page_after(page[-1].id)
         yield b"]" if field is None else b"]}"
 
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

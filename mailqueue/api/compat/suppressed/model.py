@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.suppression import SuppressionReason
@@ -49,6 +50,15 @@ class AddressFilter:
     older_than: int | None = None  # id of the last address of the page before
     limit: int = 100
     offset: int = 0
+
+
+class SuppressedInCategory(NamedTuple):
+    """A suppression of an address in one category."""
+
+    id: int
+    address: str
+    category: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.api.compat.suppressed.model import (
     AddressFilter,
     SuppressedAddress,
+    SuppressedInCategory,
     SuppressedList,
 )
 from mailqueue.db.fetch import Conn, many
@@ -33,6 +34,19 @@ async def list_page(
         "offset": chosen.offset,
     }
     return await many(conn, "list_suppressed", asked, SuppressedAddress)
+
+
+async def list_in_categories(
+    conn: Conn,
+    project_id: UUID,
+    wanted: SuppressedList,
+    *,
+    older_than: int | None,
+    limit: int,
+) -> list[SuppressedInCategory]:
+    """Return suppressions in the categories of a list, newest first."""
+    asked = {**_params(project_id, wanted), "older_than": older_than, "limit": limit}
+    return await many(conn, "list_suppressed_in_categories", asked, SuppressedInCategory)
 
 
 async def list_newer_ids(
