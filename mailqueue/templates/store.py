@@ -62,6 +62,11 @@ async def remove_template(conn: Conn, template_id: UUID, *, by: str) -> bool:
     return await value(conn, "remove_template", {"id": template_id, "by": by}, bool)
 
 
+async def remove_templates(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
+    """Delete templates with their versions; return the number of those that were there."""
+    return await value(conn, "remove_templates", {"ids": list(ids), "by": by}, int)
+
+
 async def find_template(
     conn: Conn, project_id: UUID | None, *, slug: str | None, template_id: UUID | None
 ) -> TemplateRow | None:

@@ -1,6 +1,6 @@
 """Create, change and delete templates and their shared parts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from uuid import UUID
 
@@ -109,6 +109,11 @@ async def remove(conn: Conn, template: TemplateRow, *, by: str) -> None:
     """
     if not await store.remove_template(conn, template.id, by=by):
         raise NotFound("template", template.slug)
+
+
+async def remove_all(conn: Conn, templates: Sequence[TemplateRow], *, by: str) -> int:
+    """Delete templates in one statement; return the number of those that were still there."""
+    return await store.remove_templates(conn, [one.id for one in templates], by=by)
 
 
 async def put_part(

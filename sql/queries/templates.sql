@@ -16,6 +16,10 @@ SELECT mailqueue.change_template(%(id)s, %(changes)s::jsonb, %(by)s);
 -- Delete a template with its versions; false if there is none.
 SELECT mailqueue.remove_template(%(id)s, %(by)s);
 
+-- name: remove_templates :value
+-- Delete templates with their versions; the number of those that were there.
+SELECT count(*) FILTER (WHERE mailqueue.remove_template(t.id, %(by)s)) FROM unnest(%(ids)s::uuid[]) AS t (id);
+
 -- name: add_template_version :maybe
 -- Create a draft, the next version of a template; NULL if there is no template.
 SELECT mailqueue.add_template_version(%(template_id)s, %(version)s::jsonb, %(by)s);

@@ -90,6 +90,24 @@ def test_a_description_is_changed_and_all_templates_are_removed(client: Client) 
     assert client.templates.get(domain=DOMAIN).json()["items"] == []
 
 
+def test_many_templates_are_removed_some_in_each_transaction(site: Served, client: Client) -> None:
+    site.rows(
+        "INSERT INTO mailqueue.templates (project_id, slug, name, created_by)"
+        " SELECT p.id, 'many-' || n, 'many', 'tests' FROM mailqueue.projects AS p,"
+        " generate_series(1, 250) AS n WHERE p.name = 'default' RETURNING 1"
+    )
+
+    cleared = client.templates.delete(domain=DOMAIN)
+
+    assert cleared.status_code == 200, cleared.text
+    query = (
+        "SELECT count(*) FROM mailqueue.audit_events AS a WHERE a.action = 'template.deleted'"
+        " AND a.subject LIKE '%many-%' GROUP BY a.xmin::text ORDER BY 1"
+    )
+    assert site.rows(query) == [(50,), (100,), (100,)]
+    assert client.templates.get(domain=DOMAIN).json()["items"] == []
+
+
 def test_a_version_becomes_active_when_that_is_asked(site: Served, client: Client) -> None:
     added(client)
     second = version_added(client, "second", comment="Shorter").json()["template"]["version"]

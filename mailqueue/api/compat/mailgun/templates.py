@@ -42,6 +42,9 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.templates import writing
 from mailqueue.templates.model import TemplateRow
 
+MAX_REMOVED = 100
+"""Templates that are removed in one transaction."""
+
 
 class MailgunTemplateQuery(RequestModel):
     """The query of one template."""
@@ -113,12 +116,12 @@ async def remove(call: RequestContext) -> Response:
 
 
 async def remove_all(call: RequestContext) -> Response:
-    """Remove all templates, or none if one is removed meanwhile."""
+    """Remove all templates, some in each transaction; repeated, it goes on where it ended."""
     await _checked(call)
     found = await own_templates(call)
-    async with call.in_one_transaction(), call.connection() as conn:
-        for one in found:
-            await writing.remove(conn, one, by=call.by)
+    for first in range(0, len(found), MAX_REMOVED):
+        async with call.connection() as conn:
+            await writing.remove_all(conn, found[first : first + MAX_REMOVED], by=call.by)
     return json_answer({"message": "templates have been deleted"})
 
 
