@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import ConfigDict, ValidationError
@@ -54,45 +55,70 @@ async def validate(call: RequestContext) -> Response:
     suggested = await call.in_turn(lambda: suggested_model(texts))
     model = merged(suggested, body.test_render_model or {})
     is_inlined = body.inline_css_for_html_test_render is not False
+    wrong: dict[str, InvalidField] = {}
+    right = await _rendered(call, await _translated(call, given, wrong), model, is_inlined, wrong)
     shown = {
-        part: await _tried(call, part, text, model, is_inlined=is_inlined)
+        part: None if text is None else _shown(right.get(part), wrong.get(part))
         for part, text in given.items()
     }
     is_valid = all(one is None or one["ContentIsValid"] for one in shown.values())
     return json_answer({"AllContentIsValid": is_valid, **shown, "SuggestedTemplateModel": model})
 
 
-async def _tried(
+async def _translated(
+    call: RequestContext, given: Mapping[str, str | None], wrong: dict[str, InvalidField]
+) -> dict[str, str]:
+    """Return the texts that can be translated, in Jinja; add the faults of others to `wrong`."""
+    found: dict[str, str] = {}
+    for part, text in given.items():
+        try:
+            if text is not None:
+                found[part] = await call.in_turn(
+                    partial(jinja_of, text, field=part, has_sections=True)
+                )
+        except InvalidField as exc:
+            wrong[part] = exc
+    return found
+
+
+async def _rendered(
     call: RequestContext,
-    part: str,
-    text: str | None,
+    texts: dict[str, str],
     model: Mapping[str, Any],
-    *,
     is_inlined: bool,
-) -> dict[str, Any] | None:
-    """Return the result of one text; None where none is given."""
-    if text is None:
-        return None
-    name = _PARTS[part]
-    try:
-        jinja = await call.in_turn(lambda: jinja_of(text, field=part, has_sections=True))
-        given = {"subject": "Subject", "html_body": None, "text_body": "Text", name: jinja}
-        words = NewText(given["subject"] or "", given["html_body"], given["text_body"])
-        found = await previews.try_texts(
-            call.connection,
-            call.services.compile_process,
-            call.caller.project_id,
-            words,
-            variables=model,
-            is_inlined=is_inlined,
+    wrong: dict[str, InvalidField],
+) -> dict[str, str | None]:
+    """Return texts as one mail has them; add the faults of others to `wrong`.
+
+    They are compiled together, as those of a stored template are, within the limits of one.
+    """
+    while texts:
+        words = NewText(
+            texts.get("Subject", "Subject"), texts.get("HtmlBody"), texts.get("TextBody", "Text")
         )
-    except InvalidField as exc:
-        return {
-            "ContentIsValid": False,
-            "ValidationErrors": [_error(exc)],
-            "RenderedContent": None,
-        }
-    return {"ContentIsValid": True, "ValidationErrors": [], "RenderedContent": found[name]}
+        try:
+            found = await previews.try_texts(
+                call.connection,
+                call.services.compile_process,
+                call.caller.project_id,
+                words,
+                variables=model,
+                is_inlined=is_inlined,
+            )
+        except InvalidField as exc:
+            named = [part for part in texts if _PARTS[part] == exc.field]
+            for part in named or texts:
+                wrong[part] = exc
+            texts = {part: text for part, text in texts.items() if named and part not in named}
+        else:
+            return {part: found[_PARTS[part]] for part in texts}
+    return {}
+
+
+def _shown(text: str | None, fault: InvalidField | None) -> dict[str, Any]:
+    """Return the result of one text. Pure."""
+    errors = [] if fault is None else [_error(fault)]
+    return {"ContentIsValid": not errors, "ValidationErrors": errors, "RenderedContent": text}
 
 
 def _error(exc: InvalidField) -> dict[str, Any]:
