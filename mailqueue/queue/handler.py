@@ -124,3 +124,22 @@ class Handler(ABC, Generic[Row, Work]):
 
     async def close(self) -> None:
         """Release everything."""
+
+
+class TransactionHandler(Handler[Row, Work]):
+    """Handles rows whose whole work is the SQL of `commit`.
+
+    Where many rows are due, a task for each would cost more than their work: here rows are not
+    dispatched. Their work is queued to be written as soon as they are claimed, and the keys of the
+    queue take turns.
+    """
+
+    @abstractmethod
+    def work(self, row: Row) -> Outcome | Work:
+        """Return what is to be written of one row, at once and without waiting for anything.
+
+        What it raises is a failed attempt of this row alone.
+        """
+
+    async def handle(self, row: Row) -> Outcome | Work:
+        return self.work(row)

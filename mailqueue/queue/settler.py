@@ -1,12 +1,10 @@
 """Settles handled rows, many in one commit; keeps outcomes while the database is away."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Generic, NamedTuple
-from uuid import UUID
+from typing import Generic
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import OUTCOMES, Failed, Outcome, Retry
@@ -19,6 +17,7 @@ from mailqueue.queue.failures import reason_of
 from mailqueue.queue.handler import Handler, Settled, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.rows import Row
+from mailqueue.queue.waiting import Handled, Waiting
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.declared import QUEUE_OUTCOMES
 from mailqueue.telemetry.metrics.memory import MEMORY
@@ -33,14 +32,6 @@ MAX_UNSETTLED = 2000
 """Outcomes of a worker that wait for the database, above which nothing is claimed."""
 
 log = get_logger(__name__)
-
-
-class Handled(NamedTuple, Generic[Row, Work]):
-    """A row and the result of its handler."""
-
-    row: Row
-    result: Outcome | Work
-    size: int
 
 
 class Settler(Generic[Row, Work]):
@@ -63,7 +54,7 @@ class Settler(Generic[Row, Work]):
         self._handler = handler
         self._in_progress = in_progress
         self._written = written
-        self.waiting: deque[Handled[Row, Work]] = deque()
+        self.waiting = Waiting[Row, Work](spec)
         """Results that are not written yet."""
         self._is_due, self._is_full, self._is_idle = (
             asyncio.Event(),
@@ -74,7 +65,7 @@ class Settler(Generic[Row, Work]):
 
     def settle(self, row: Row, result: Outcome | Work, size: int = 1) -> None:
         """Queue the result of a row to be written; `size` is its part of a commit's room."""
-        self.waiting.append(Handled(row, result, size))
+        self.waiting.add(Handled(row, result, size))
         self._is_idle.clear()
         self._is_due.set()
         if len(self.waiting) >= MAX_GROUP:
@@ -91,24 +82,13 @@ class Settler(Generic[Row, Work]):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LINGER_SECONDS):
                     await self._is_full.wait()
-            await self._write(self._next_group(), seconds=RETRY_SECONDS)
+            group = self.waiting.take(MAX_GROUP)
+            if len(self.waiting) < MAX_GROUP:
+                self._is_full.clear()
+            await self._write(group, seconds=RETRY_SECONDS)
             if not self.waiting:
                 self._is_due.clear()
                 self._is_idle.set()
-
-    def _next_group(self) -> list[Handled[Row, Work]]:
-        """Return the results that fit in one commit, each row once."""
-        group, size, ids = list[Handled[Row, Work]](), 0, set[UUID]()
-        while self.waiting:
-            one = self.waiting[0]
-            size += one.size
-            if group and (size > MAX_GROUP or one.row.id in ids):
-                break
-            group.append(self.waiting.popleft())
-            ids.add(one.row.id)
-        if len(self.waiting) < MAX_GROUP:
-            self._is_full.clear()
-        return group
 
     async def _write(self, group: Sequence[Handled[Row, Work]], *, seconds: float) -> None:
         """Write a group; where it is refused for `seconds`, each of its rows alone."""

@@ -24,12 +24,12 @@ from mailqueue.db.link import Link
 from mailqueue.queue import store
 from mailqueue.queue.concurrency import FIRST_ROWS, WAITING_PER_ROW, Dispatcher
 from mailqueue.queue.failures import failure_of
-from mailqueue.queue.handler import Handler, Work
+from mailqueue.queue.handler import Handler, TransactionHandler, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.leases import Held
 from mailqueue.queue.loading import Loader
 from mailqueue.queue.rows import Row
-from mailqueue.queue.settler import MAX_UNSETTLED, Settler
+from mailqueue.queue.settler import MAX_GROUP, MAX_UNSETTLED, Settler
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.declared import CLAIMED_ROWS, CLAIMS, QUEUE_DURATION
@@ -37,6 +37,8 @@ from mailqueue.telemetry.metrics.memory import MEMORY
 
 SHARE_SECONDS = 0.01
 """Wait for further keys that have room for more rows, so that they share a claim."""
+MAX_AHEAD = 2 * MAX_GROUP
+"""Rows of a TransactionHandler that wait to be written, above which no more are claimed."""
 REFUSED_SECONDS = 1.0
 """Wait after a claim that the server refused."""
 
@@ -78,7 +80,11 @@ class QueueWorker(Generic[Row, Work]):
         if type(handler).load is not Handler.load:
             self._loader = Loader(self.claims, spec, handler, in_progress, self.settler.settle)
         key = spec.key or ""
-        self._has_keys = spec.key is not None and not is_alone
+        # A row that is handled alone is dispatched, as those of other handlers are.
+        self._transactions = None
+        if isinstance(handler, TransactionHandler) and not is_alone:
+            self._transactions = handler
+        self._has_keys = spec.key is not None and not is_alone and self._transactions is None
         self.dispatcher = Dispatcher(
             1 if is_alone else spec.concurrency,
             self._handle,
@@ -94,7 +100,7 @@ class QueueWorker(Generic[Row, Work]):
         Raises:
             LeaseLost: the worker was declared lost.
         """
-        limit = min(self.spec.batch, self.dispatcher.room)
+        limit = min(self.spec.batch, self._room)
         if self._is_alone:  # until a row is settled, a death is its own
             limit = int(not self.held)
         if limit == 0 or not self._is_registered():
@@ -107,7 +113,7 @@ class QueueWorker(Generic[Row, Work]):
             worker=worker,
             limit=limit,
             is_alone=self._is_alone,
-            first=FIRST_ROWS * WAITING_PER_ROW,
+            first=FIRST_ROWS * WAITING_PER_ROW if self._transactions is None else limit,
             rooms=rooms,
             loading=self.handler.claims_by,
         )
@@ -122,7 +128,13 @@ class QueueWorker(Generic[Row, Work]):
             self.held |= {row.id: Held(row, now) for row in rows}
             if self._loader is not None:
                 rows = await self._loader.load(rows)
-        self.dispatcher.add(rows, rooms, limit)
+        if self._transactions is None:
+            self.dispatcher.add(rows, rooms, limit)
+        else:
+            for row in rows:
+                self._work(self._transactions, row)
+            if rows:
+                self._wanted.set()  # the share of a key may be full while others had none
         return count
 
     async def claim_forever(self, worker: int) -> None:
@@ -146,12 +158,26 @@ class QueueWorker(Generic[Row, Work]):
             if self._ends_idle and not count and self.dispatcher.is_idle and not self.held:
                 return
             pause = shortest if count or self._ends_idle else min(longest, pause * 1.5)
-            if count and count >= self.spec.batch // 2 and self.dispatcher.is_short:
+            if count and count >= self.spec.batch // 2 and self._is_short:
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):  # a freed slot makes room for more
                     await self._wanted.wait()
                 await asyncio.sleep(SHARE_SECONDS)  # several keys share a claim
+
+    @property
+    def _room(self) -> int:
+        """Return how many more rows may be claimed."""
+        if self._transactions is None:
+            return self.dispatcher.room
+        return max(0, MAX_AHEAD - len(self.settler.waiting))
+
+    @property
+    def _is_short(self) -> bool:
+        """Return whether fewer rows wait than may go on at once, and more may be due."""
+        if self._transactions is None:
+            return self.dispatcher.is_short
+        return len(self.settler.waiting) < MAX_GROUP
 
     async def release(self, worker: int) -> None:
         """Return the rows that claims assigned to the worker and whose answers were lost."""
@@ -190,6 +216,25 @@ class QueueWorker(Generic[Row, Work]):
         self.settler.settle(row, result, size)
         return is_answered
 
+    def _work(self, handler: TransactionHandler[Row, Work], row: Row) -> None:
+        """Queue the work of one row to be written."""
+        result: Outcome | Work
+        size = 1
+        begun = asyncio.get_running_loop().time()
+        slot = self._in_progress.begin(self.spec.name, row.id, row.claim_no)
+        try:
+            reach(f"{self.spec.name}.handling")
+            result = handler.work(row)
+            reach(f"{self.spec.name}.handled")
+            size = getattr(result, "size", 1)
+        except Exception as exc:  # of this row alone: the others go on
+            result = failure_of(self.spec, row, exc)
+        finally:
+            self._in_progress.end(slot)
+        seconds = asyncio.get_running_loop().time() - begun
+        MEMORY.record(QUEUE_DURATION, seconds, self.spec.name)
+        self.settler.settle(row, result, size)
+
     def _written(self, rows: Sequence[Row], blocked: Mapping[str, str]) -> None:
         """Forget settled rows, and return those that wait for a key that is now blocked."""
         for key, reason in blocked.items():  # before more of its rows are started
@@ -201,3 +246,5 @@ class QueueWorker(Generic[Row, Work]):
                 del self.held[row.id]
         if self._has_keys:
             self.dispatcher.settled(rows)
+        elif self._transactions is not None:
+            self._wanted.set()

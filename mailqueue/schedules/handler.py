@@ -12,7 +12,7 @@ from functools import partial
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import Again, Defer, Done, Outcome
 from mailqueue.db.fetch import Conn
-from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue.handler import Call, TransactionHandler
 from mailqueue.schedules import planning
 from mailqueue.schedules.model import ClaimedSchedule, Fire, Occurrence
 from mailqueue.schedules.store import occurrences
@@ -32,7 +32,7 @@ REFUSED_WAIT = timedelta(seconds=30)
 """Wait while the project accepts no mail; counts no attempt."""
 
 
-class ScheduleHandler(Handler[ClaimedSchedule, Fire]):
+class ScheduleHandler(TransactionHandler[ClaimedSchedule, Fire]):
     """Runs schedules."""
 
     row = ClaimedSchedule
@@ -63,7 +63,7 @@ class ScheduleHandler(Handler[ClaimedSchedule, Fire]):
             loaded.append(row._replace(fire=fire._replace(size=max(1, min(100, row.recipients)))))
         return loaded
 
-    async def handle(self, row: ClaimedSchedule) -> Outcome | Fire:
+    def work(self, row: ClaimedSchedule) -> Outcome | Fire:
         assert row.fire is not None, "load() says what is to be done"
         return row.fire
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import Again, Defer, Done, Outcome, Retry
 from mailqueue.db.fetch import Conn
-from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue.handler import Call, TransactionHandler
 from mailqueue.sequences.store import enrollments as store
 from mailqueue.sequences.store.enrollments import Advanced
 
@@ -31,12 +31,12 @@ class ClaimedEnrollment(NamedTuple):
     project_id: UUID
 
 
-class SequenceHandler(Handler[ClaimedEnrollment, ClaimedEnrollment]):
+class SequenceHandler(TransactionHandler[ClaimedEnrollment, ClaimedEnrollment]):
     """Does steps, and ends enrollments whose contacts left."""
 
     row = ClaimedEnrollment
 
-    async def handle(self, row: ClaimedEnrollment) -> ClaimedEnrollment:
+    def work(self, row: ClaimedEnrollment) -> ClaimedEnrollment:
         return row
 
     async def commit(

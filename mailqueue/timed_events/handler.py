@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mailqueue.core.outcome import Defer, Done, Outcome, Retry
 from mailqueue.db.fetch import Conn
-from mailqueue.queue.handler import Call, Handler
+from mailqueue.queue.handler import Call, TransactionHandler
 from mailqueue.settings.environment import Settings
 from mailqueue.timed_events import store
 from mailqueue.timed_events.model import ClaimedEvent, DueEvent, FiredEvent
@@ -25,12 +25,12 @@ DELIVERED_EVENTS = 1_000
 """Events whose deliveries are examined in one transaction."""
 
 
-class TimedEventHandler(Handler[ClaimedEvent, DueEvent]):
+class TimedEventHandler(TransactionHandler[ClaimedEvent, DueEvent]):
     """Fires timed events; plans birthdays and follows new zone rules while it rests."""
 
     row = ClaimedEvent
 
-    async def handle(self, row: ClaimedEvent) -> Outcome | DueEvent:  # noqa: ARG002
+    def work(self, row: ClaimedEvent) -> Outcome | DueEvent:  # noqa: ARG002
         return DueEvent()
 
     async def commit(

@@ -23,7 +23,9 @@ from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare
 from mailqueue.ports.transport import SendAttempt
+from mailqueue.queue.handler import TransactionHandler
 from mailqueue.queue.process import Kind
+from mailqueue.queue.settler import Settler
 from mailqueue.settings.environment import Settings
 from mailqueue.wiring.queues import kinds_of
 
@@ -65,18 +67,42 @@ def disturbed(kind: Kind, how: Mapping[str, Any]) -> Kind:
     def build() -> Any:
         handler = kind.build()
         handle: Callable[[Any], Awaitable[Any]] = handler.handle
+        pause = how.get("pause", {}).get(kind.spec.name, how.get("seconds", 0))
 
-        async def slowly(row: Any) -> Any:
+        def meet(row: Any) -> None:
             way = how.get("hostile", {}).get(str(row.id))
-            await asyncio.sleep(how.get("pause", {}).get(kind.spec.name, how.get("seconds", 0)))
             if way is not None:
                 WAYS[way]()
+
+        async def slowly(row: Any) -> Any:
+            await asyncio.sleep(pause)
+            meet(row)
             return await handle(row)
 
         object.__setattr__(handler, "handle", slowly)
+        if isinstance(handler, TransactionHandler):
+            work: Callable[[Any], Any] = handler.work
+
+            def disturbed_work(row: Any) -> Any:
+                meet(row)
+                return work(row)
+
+            object.__setattr__(handler, "work", disturbed_work)
+            delay_writes(pause)
         return handler
 
     return Kind(replace(kind.spec, lease=lease), build)
+
+
+def delay_writes(seconds: float) -> None:
+    """Have rows wait before each commit of a settler: they are held meanwhile."""
+    write: Callable[..., Awaitable[None]] = getattr(Settler, "_write")  # noqa: B009  # private
+
+    async def slowly(self: Any, *given: Any, **named: Any) -> None:
+        await asyncio.sleep(seconds)
+        await write(self, *given, **named)
+
+    setattr(Settler, "_write", slowly)  # noqa: B010  # private
 
 
 def disturb_mail(how: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from mailqueue.queue import heartbeat, settler, store, worker
 from mailqueue.queue.heartbeat import LOST_AFTER, Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.running import run_worker
-from mailqueue.queue.settler import Settler
+from mailqueue.queue.waiting import Waiting
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -124,10 +124,10 @@ async def test_outcomes_that_the_server_refused_are_written_again_at_once(
 async def test_rows_of_a_worker_that_failed_return_at_once(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(Settler, "_next_group", broken)
+    monkeypatch.setattr(Waiting, "take", broken)
     async with connect(database) as conn:
         await add_rows(conn, 5)
         number = await make.worker(conn)
