@@ -25,8 +25,10 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TemplateRow:
-    """A template; `project_id` None: a template of the platform. `published` and `newest` are
-    numbers.
+    """A template; `project_id` None: a template of the platform.
+
+    `published`, `previous`, the newest one below it that was published, and `newest` are numbers of
+    versions.
     """
 
     id: UUID
@@ -40,6 +42,7 @@ class TemplateRow:
     created_at: datetime
     updated_at: datetime
     published: int | None
+    previous: int | None
     newest: int | None
 
 

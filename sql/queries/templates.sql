@@ -38,6 +38,10 @@ SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language
        t.updated_at,
        (SELECT v.version FROM mailqueue.template_versions AS v
         WHERE v.template_id = t.id AND v.status = 'published') AS published,
+       (SELECT max(v.version) FROM mailqueue.template_versions AS v
+        WHERE v.template_id = t.id AND v.published_at IS NOT NULL
+          AND v.version < (SELECT p.version FROM mailqueue.template_versions AS p
+                           WHERE p.template_id = t.id AND p.status = 'published')) AS previous,
        (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
 FROM mailqueue.templates AS t
 WHERE (t.project_id = %(project_id)s OR t.project_id IS NULL)
@@ -50,6 +54,8 @@ LIMIT 1;
 -- A page of a project's templates, and those of the platform whose slug the project does not use, by slug.
 SELECT t.id, t.project_id, t.slug, t.name, t.description, t.category, t.language, t.created_by, t.created_at,
        t.updated_at, p.version AS published,
+       (SELECT max(v.version) FROM mailqueue.template_versions AS v
+        WHERE v.template_id = t.id AND v.published_at IS NOT NULL AND v.version < p.version) AS previous,
        (SELECT max(v.version) FROM mailqueue.template_versions AS v WHERE v.template_id = t.id) AS newest
 FROM mailqueue.templates AS t
 LEFT JOIN mailqueue.template_versions AS p ON p.template_id = t.id AND p.status = 'published'

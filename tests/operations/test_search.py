@@ -11,6 +11,7 @@ from mailqueue.db.pool import connect
 from mailqueue.operations import search
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.contacts import people
 from tests.mail.claim.steps import claim, settle
 from tests.operations.test_view_plans import much_mail, pages_read
 
@@ -84,6 +85,17 @@ async def test_a_recipient_is_found_by_the_address_in_any_spelling(
         assert found == {("default", 3, None), ("shop", 0, "hard_bounce")}
         [zoe] = await search.search(conn, "zoë@BÜCHER.example")
         assert (zoe.kind, zoe.project, zoe.emails) == ("recipient", "default", 1)
+
+
+async def test_a_contact_that_no_mail_went_to_is_found_by_the_address(conn: Conn) -> None:
+    shop = await make.project(conn, "shop")
+    await make.project(conn, "blog")
+    await people.put(conn, shop, "Zoë@bücher.example")
+
+    [zoe] = await search.search(conn, "zoë@BÜCHER.example")
+
+    assert (zoe.kind, zoe.project, zoe.emails, zoe.status) == ("recipient", "shop", 0, None)
+    assert await search.search(conn, "erased@erased.invalid") == []
 
 
 async def test_projects_and_templates_are_found_by_the_beginning_of_a_name(conn: Conn) -> None:

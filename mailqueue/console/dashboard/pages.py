@@ -17,6 +17,8 @@ from mailqueue.operations.overview import has_sent
 
 DASHBOARD = "/console/dashboard"
 ACTIVITY = "/console/projects/{project}/activity"
+MAX_PROJECTS = 12
+"""Projects to which the dashboard leads, by name; the search finds all."""
 MAX_ROWS = 20
 """Sender accounts and blocked lanes that are shown; the infrastructure has all of them."""
 
@@ -49,7 +51,15 @@ VIEW = LiveView(
 async def show_dashboard(context: PageContext) -> Response:
     """Show all projects."""
     parts = await parts_of(context, VIEW)
-    return context.page("dashboard/dashboard.html", parts=parts, steps=await _first_steps(context))
+    async with context.console.lend() as conn:
+        found = await seeing.list_projects(conn, context.user.user_id, limit=MAX_PROJECTS + 1)
+    return context.page(
+        "dashboard/dashboard.html",
+        parts=parts,
+        steps=await _first_steps(context),
+        projects=found[:MAX_PROJECTS],
+        has_more=len(found) > MAX_PROJECTS,
+    )
 
 
 async def show_activity(context: PageContext) -> Response:

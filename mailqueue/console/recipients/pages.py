@@ -9,6 +9,7 @@ from mailqueue.administration.users import seeing
 from mailqueue.administration.users.model import Right, SeenProject
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import ConsolePage
+from mailqueue.contacts import contacts
 from mailqueue.contract.emails import ListedEmail
 from mailqueue.contract.privacy import ErasureState
 from mailqueue.contract.suppression import CheckedSuppression
@@ -47,12 +48,14 @@ async def show_recipient(context: PageContext) -> Response:
             conn, context.seen, address, before=uuid_of(context.query("before")), rows=PAGE_ROWS
         )
         erasure = await _erasure(conn, context.seen, checked.email_hash)
+        contact = await _contact(conn, context.seen, address)
     shown, done = found[:PAGE_ROWS], context.query("done")
     return context.page(
         "recipients/recipient.html",
         address=address,
         suppressions=checked.suppressions,
         erasure=erasure,
+        contact=contact,
         emails=shown,
         following=shown[-1].id if len(found) > PAGE_ROWS else None,
         done=DONE.get(done, ""),
@@ -99,6 +102,13 @@ async def _of_project(
     checked = await entries.check(conn, project.name, email=address)
     asked = EmailQuery(project_id=project.id, to=address, before=before, limit=rows + 1)
     return await emails.list_page(conn, asked), checked
+
+
+async def _contact(conn: Conn, project: SeenProject, address: str) -> UUID | None:
+    """Return the id of the contact with an address; None if there is none."""
+    with suppress(NotFound):
+        return (await contacts.find(conn, project.id, address)).id
+    return None
 
 
 async def _erasure(conn: Conn, project: SeenProject, address_hash: str) -> ErasureState | None:

@@ -1,6 +1,8 @@
-"""Acts on the platform's templates: publish, archive, copy to a project, delete."""
+"""Acts on templates: publish and archive; of the platform's also copy to a project, delete."""
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -10,19 +12,20 @@ from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage, act_pages
 from mailqueue.console.templates.owner import (
     PLATFORM_TEMPLATE,
+    PROJECT_TEMPLATE,
     connection,
+    find_own_template,
     find_template,
     find_version,
     path_of,
 )
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.db.fetch import Conn
 from mailqueue.templates import cloning, versions, writing
 from mailqueue.templates.model import TemplateRow, VersionRow
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
-
-_VERSION = f"{PLATFORM_TEMPLATE}/versions/{{version}}"
 
 
 async def ask_publishing(context: PageContext) -> Response:
@@ -39,8 +42,8 @@ async def publish(context: PageContext) -> Response:
     try:
         compiler = context.console.compile_process
         # Its CSS is inlined first: no transaction is open while the process works.
-        sent = await versions.inlined(context.installation, compiler, template, version)
-        async with context.acting_once(on_installation=True) as conn:
+        sent = await versions.inlined(partial(connection, context), compiler, template, version)
+        async with _publishing_once(context) as conn:
             await versions.publish_inlined(conn, template, version, sent, by=context.user.by)
     except DoneBefore:
         return _done(context, template, "before")
@@ -66,7 +69,7 @@ async def archive(context: PageContext) -> Response:
     """Archive a version."""
     template, version = await _version_of(context)
     try:
-        async with context.acting_once(on_installation=True) as conn:
+        async with _publishing_once(context) as conn:
             await versions.archive(conn, template, version, by=context.user.by)
     except DoneBefore:
         return _done(context, template, "before")
@@ -125,7 +128,7 @@ async def _template(context: PageContext) -> TemplateRow:
 
 async def _version_of(context: PageContext) -> tuple[TemplateRow, VersionRow]:
     async with connection(context) as conn:
-        template = await find_template(context, conn)
+        template = await find_own_template(context, conn)
         return template, await find_version(conn, template, context.request.path_params["version"])
 
 
@@ -148,13 +151,26 @@ def _done(context: PageContext, template: TemplateRow, done: str) -> Response:
     return context.redirect(path_of(context, template.id, done=done))
 
 
+def _publishing_once(context: PageContext) -> AbstractAsyncContextManager[Conn]:
+    return context.acting_once(on_installation=context.project is None)
+
+
 PAGES: tuple[ConsolePage, ...] = tuple(
     page
-    for path, ask, act, keeps, step_up in (
-        (f"{_VERSION}/publish", ask_publishing, publish, (), False),
-        (f"{_VERSION}/archive", ask_archiving, archive, (), False),
-        (f"{PLATFORM_TEMPLATE}/copy", ask_copying, copy, ("to", "slug"), False),
-        (f"{PLATFORM_TEMPLATE}/remove", ask_removal, remove, (), True),
+    for path, right, ask, act, keeps, step_up in (
+        *(
+            (f"{path}/versions/{{version}}/{name}", right, ask, act, (), False)
+            for path, right in (
+                (PLATFORM_TEMPLATE, Right.ADMINISTER),
+                (PROJECT_TEMPLATE, Right.CONFIGURE),
+            )
+            for name, ask, act in (
+                ("publish", ask_publishing, publish),
+                ("archive", ask_archiving, archive),
+            )
+        ),
+        (f"{PLATFORM_TEMPLATE}/copy", Right.ADMINISTER, ask_copying, copy, ("to", "slug"), False),
+        (f"{PLATFORM_TEMPLATE}/remove", Right.ADMINISTER, ask_removal, remove, (), True),
     )
-    for page in act_pages(path, Right.ADMINISTER, ask=ask, act=act, keeps=keeps, step_up=step_up)
+    for page in act_pages(path, right, ask=ask, act=act, keeps=keeps, step_up=step_up)
 )

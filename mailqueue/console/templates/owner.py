@@ -42,9 +42,21 @@ async def find_template(context: PageContext, conn: Conn) -> TemplateRow:
     Raises:
         NotFound: there is no such template.
     """
+    return await writing.find(conn, owner_of(context), template_id=_id_of(context))
+
+
+async def find_own_template(context: PageContext, conn: Conn) -> TemplateRow:
+    """Return the template in the path, to be changed.
+
+    Raises:
+        NotFound: there is no such template, or it is one of the platform that the project uses.
+    """
+    return await writing.find_own(conn, owner_of(context), template_id=_id_of(context))
+
+
+def _id_of(context: PageContext) -> UUID:
     name = "platform_template" if context.project is None else "template"
-    template_id = context.id_in_path(name, "template")
-    return await writing.find(conn, owner_of(context), template_id=template_id)
+    return context.id_in_path(name, "template")
 
 
 async def find_version(conn: Conn, template: TemplateRow, given: str) -> VersionRow:

@@ -34,7 +34,10 @@ async def show_webhooks(context: PageContext) -> Response:
     async with context.connection() as conn:
         found = await endpoints.list_page(conn, context.seen.id, limit=endpoints.MAX_WEBHOOKS)
     return context.page(
-        "webhooks/list.html", webhooks=found, done=DONE.get(context.query("done"), "")
+        "webhooks/list.html",
+        webhooks=found,
+        yesterday=since_yesterday(datetime.now(UTC)),
+        done=DONE.get(context.query("done"), ""),
     )
 
 

@@ -85,17 +85,22 @@ BEGIN
                 AND (p_projects IS NULL OR q.project_id = ANY (p_projects)) LIMIT 1000)
         ), written AS (
             SELECT m.project_id, count(*)::integer AS emails, max(m.created_at) AS newest FROM mails AS m GROUP BY 1
-        ), stopped AS (
+        ), known AS (
             SELECT p.id AS project_id, s.reason
               FROM mailqueue.projects AS p
-             CROSS JOIN LATERAL (SELECT x.reason FROM mailqueue.suppressions AS x
+              LEFT JOIN LATERAL (SELECT x.reason FROM mailqueue.suppressions AS x
                                   WHERE x.project_id = p.id AND x.address = v_address[1] AND x.expires_at > now()
-                                  ORDER BY x.category LIMIT 1) AS s
-             WHERE p_projects IS NULL OR p.id = ANY (p_projects)
+                                  ORDER BY x.category LIMIT 1) AS s ON true
+             WHERE (p_projects IS NULL OR p.id = ANY (p_projects))
+               AND (s.reason IS NOT NULL
+                    OR v_address[1] <> 'erased@erased.invalid'
+                       AND EXISTS (SELECT FROM mailqueue.contacts AS c
+                                   WHERE c.project_id = p.id AND c.email_key = v_address[1] AND NOT c.is_test
+                                     AND c.email_key <> 'erased@erased.invalid'))
         )
         SELECT 'recipient', p.name, v_text, p.display_name, NULL::text, s.reason, coalesce(w.emails, 0), w.newest,
                'address'
-          FROM written AS w FULL JOIN stopped AS s ON s.project_id = w.project_id
+          FROM written AS w FULL JOIN known AS s ON s.project_id = w.project_id
           JOIN mailqueue.projects AS p ON p.id = coalesce(w.project_id, s.project_id)
          ORDER BY w.newest DESC NULLS LAST, p.name LIMIT p_limit;
     END IF;

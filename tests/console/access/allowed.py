@@ -66,6 +66,13 @@ ALLOWED = {
         for end in ("", "/{template}", "/{template}/preview", "/{template}/preview/html")
     },
     **{
+        f"/console/projects/{{project}}/templates/{{template}}/versions/{{version}}/{act}": {
+            "superadmin",
+            "project_admin",
+        }
+        for act in ("publish", "archive")
+    },
+    **{
         f"/console/templates{end}": {"superadmin"}
         for end in (
             "",

@@ -49,6 +49,7 @@ async def add_template(
         planned = TemplateRow(
             *(UUID(int=0), project_id, slug, name, None, "", LANGUAGE, call.by, now, now),
             published=None,
+            previous=None,
             newest=None,
         )
         version = NewVersion({"": text}, note=note)
