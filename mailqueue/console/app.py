@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, request_response
 
+from mailqueue.administration.users.mailing import LinkMailer
 from mailqueue.administration.users.passwords import Passwords
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import make_logins
@@ -41,6 +42,7 @@ def console_routes(
     compile_process: CompileProcess | None = None,
     make_poster: MakePoster = no_poster,
     replica: Replica | None = None,
+    link_mailer: LinkMailer | None = None,
 ) -> list[BaseRoute]:
     """Return the routes of the console; `/` leads there. The caller owns the pool.
 
@@ -63,6 +65,7 @@ def console_routes(
         compile_process=compile_process or CompileProcess(),
         make_poster=make_poster,
         replica=replica,
+        link_mailer=link_mailer,
     )
     pages = SecurityHeaders(Router(console, PAGES), url)
     return [

@@ -25,7 +25,7 @@ from mailqueue.console.infrastructure import acting as infrastructure_acting
 from mailqueue.console.infrastructure import pages as infrastructure_pages
 from mailqueue.console.keys import changing as keys_changing
 from mailqueue.console.keys import pages as keys_pages
-from mailqueue.console.login import coding, confirming, issuer
+from mailqueue.console.login import coding, confirming, forgotten, issuer
 from mailqueue.console.login import pages as login_pages
 from mailqueue.console.pauses import pages as pauses_pages
 from mailqueue.console.projects import changing as projects_changing
@@ -64,6 +64,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *login_pages.PAGES,
     *issuer.PAGES,
     *coding.PAGES,
+    *forgotten.PAGES,
     *confirming.PAGES,
     *second_factor_pages.PAGES,
     *search_pages.PAGES,

@@ -34,7 +34,7 @@ from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
 from mailqueue.wiring.api import build_services, trial_transports
-from mailqueue.wiring.console import login_provider, message_sources
+from mailqueue.wiring.console import link_mailer, login_provider, message_sources
 from mailqueue.wiring.listeners import listeners_of
 from mailqueue.wiring.services.running import (
     ListeningService,
@@ -81,6 +81,7 @@ async def run_everything(
             pool,
             message_sources(settings),
             issuer=login_provider(settings),
+            link_mailer=link_mailer(settings),
             open_transport=trial_transports(settings),
             activity=services.activity,
             compile_process=services.compile_process,

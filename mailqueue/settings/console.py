@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mailqueue.settings.link_mail import LinkMail
 from mailqueue.settings.oidc import OidcLogin
 
 CONSOLE_PORT = 8081
@@ -21,3 +22,4 @@ class ConsoleSettings:
     oidc: OidcLogin | None = None  # None: users log in with a password only
     # Whether users with a password turn on a second factor before they see anything else.
     requires_second_factor: bool = False
+    mail: LinkMail | None = None  # None: links are shown, and never mailed

@@ -15,6 +15,7 @@ from mailqueue.settings.attachments import parse_place, parse_places
 from mailqueue.settings.bounces import BounceSettings, parse_domains
 from mailqueue.settings.channels import ChannelVariables
 from mailqueue.settings.console import CONSOLE_PORT, ConsoleSettings
+from mailqueue.settings.link_mail import mail_of
 from mailqueue.settings.listeners import ListenerSettings, Surface, hosts_of, names_of
 from mailqueue.settings.nameserver import NameServer, parse_name_servers
 from mailqueue.settings.oidc import (
@@ -146,6 +147,8 @@ class ConsoleVariables(BaseSettings):
     console_port: Port | None = None
     console_url: PublicUrl = None
     console_require_second_factor: bool = False
+    console_mail_url: SecretVariable = None
+    console_mail_from: Annotated[str | None, BeforeValidator(refuse_control)] = None
 
 
 class ListenerVariables(BaseSettings):
@@ -194,11 +197,16 @@ def console_of(env: ServiceVariables) -> ConsoleSettings:
     """Return the settings of these variables.
 
     Raises:
-        ConfigError: a setting that logins at an issuer need is missing.
+        ConfigError: a setting that logins at an issuer or mailed links need is missing.
     """
     port = CONSOLE_PORT if env.console_port is None else env.console_port
     return ConsoleSettings(
-        env.console_host, port, env.console_url, login_of(env), env.console_require_second_factor
+        env.console_host,
+        port,
+        env.console_url,
+        login_of(env),
+        env.console_require_second_factor,
+        mail_of(env.console_mail_url, env.console_mail_from, env.console_url),
     )
 
 

@@ -1,11 +1,15 @@
-"""Dependencies of the console: what it builds messages from, and the issuer of logins."""
+"""Dependencies of the console: its messages, the issuer of logins, and the mail of links."""
 
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.login import OidcProvider
+from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
+from mailqueue.administration.users.mailing import LinkMailer
+from mailqueue.core.address import parse_address
 from mailqueue.mail.message.preview import MessageSources
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.ports.identity import LoginProvider
 from mailqueue.settings.environment import Settings
+from mailqueue.smtp.client.session import TlsMode
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.wiring.api import issuer_fetcher
@@ -19,6 +23,24 @@ def message_sources(settings: Settings) -> MessageSources:
         attachment_storage(settings.attachments),
         TemplateCache(),
         EmailTracking(TrackingInjector(keyring_of(settings), settings.tracking)),
+    )
+
+
+def link_mailer(settings: Settings) -> LinkMailer | None:
+    """Return what mails links to users of the console; None if no server is set."""
+    wanted = settings.console.mail
+    if wanted is None or settings.console.url is None:
+        return None
+    account = SmtpAccount(
+        wanted.host,
+        wanted.port,
+        TlsMode(wanted.tls),
+        wanted.username,
+        wanted.password,
+        allow_private=True,
+    )
+    return LinkMailer(
+        lambda: SmtpTransport(account), parse_address(wanted.sender), settings.console.url
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from mailqueue.administration.users import manage
+from mailqueue.administration.users.mailing import LinkMailer
 from mailqueue.administration.users.passwords import Cost, Passwords
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
@@ -132,7 +133,9 @@ def fields_of(html: str, action: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[Visiting]:
+async def visiting(
+    database: DatabaseSettings, *, link_mailer: LinkMailer | None = None, **options: Any
+) -> AsyncIterator[Visiting]:
     async with open_pool(database) as pool, open_replica(database) as replica:
         settings = settings_for(database, **options)
         pages = console_routes(
@@ -140,6 +143,7 @@ async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[
             pool,
             message_sources(settings),
             issuer=login_provider(settings),
+            link_mailer=link_mailer,
             passwords=Passwords(QUICK),
             open_transport=trial_transports(settings),
             make_poster=partial(poster_of, settings),

@@ -32,6 +32,8 @@ OTHERS: dict[str, Any] = {
     "log_format": LogFormat.JSON,
     "public_url": "https://link.example.com",
     "console_url": "https://console.example.com",
+    "console_mail_url": Secret("smtps://other.example.com"),
+    "console_mail_from": "other@example.com",
     "oidc_issuer": "https://other.example.com",
     "public_names": NAMES,
     "api_names": NAMES,
@@ -56,6 +58,8 @@ def usual() -> Environment:
         oidc_client_id="console",
         oidc_groups="staff=superadmin",  # type: ignore[arg-type]
         console_url="https://mail.example.com",
+        console_mail_url=Secret("smtps://smtp.example.com"),
+        console_mail_from="console@example.com",
         gmail_client_id="client",
         gmail_client_secret=Secret("word"),
         gmail_topic="projects/example/topics/inboxes",

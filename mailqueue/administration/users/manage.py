@@ -44,14 +44,17 @@ async def add(
     return made
 
 
-async def renew_link(conn: Conn, name: str, *, by: str) -> PasswordLink:
+async def renew_link(
+    conn: Conn, name: str, *, by: str, lasts: timedelta = LINK_LASTS
+) -> PasswordLink:
     """Return a new link for a user, in place of the one before; the password stays until it is
     used.
 
     Raises:
         NotFound: there is no such user.
+        InvalidField: the user logs in at an issuer.
     """
-    made = _new_link(name)
+    made = _new_link(name, lasts)
     found = await store.link(
         conn, name, keys_text.hash_of(made.token.reveal()), until=made.until, by=by
     )
@@ -133,5 +136,5 @@ async def remove(conn: Conn, name: str, *, by: str) -> None:
         raise NotFound("user", name)
 
 
-def _new_link(name: str) -> PasswordLink:
-    return PasswordLink(name, keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + LINK_LASTS)
+def _new_link(name: str, lasts: timedelta = LINK_LASTS) -> PasswordLink:
+    return PasswordLink(name, keys_text.new_secret(LINK_PREFIX), datetime.now(UTC) + lasts)

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mailqueue.administration.infrastructure import Storage
 from mailqueue.administration.users import seeing
+from mailqueue.administration.users.mailing import LinkMailer
 from mailqueue.administration.users.model import Right, SeenProject, Session
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
@@ -57,6 +58,7 @@ class Console:
     storage: Storage = field(default_factory=Storage)
     make_poster: MakePoster = no_poster
     replica: Replica | None = None  # answers reports
+    link_mailer: LinkMailer | None = None  # None: links are shown, and never mailed
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:

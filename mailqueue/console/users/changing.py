@@ -15,6 +15,7 @@ from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.verdict import Accepted, Rejected
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 
@@ -46,7 +47,7 @@ async def add(context: PageContext) -> Response:
         return context.redirect(f"{USERS}?done=before")
     except InvalidField as exc:
         return _add_form(context, name, form, fault_of(exc))
-    return show_link(context, made)
+    return await hand_over(context, made)
 
 
 async def ask_change(context: PageContext) -> Response:
@@ -90,7 +91,7 @@ async def link(context: PageContext) -> Response:
         return context.redirect(user_path(user.id, done="before"))
     except InvalidField as exc:
         raise Conflict(exc.why) from exc
-    return show_link(context, made)
+    return await hand_over(context, made)
 
 
 async def ask_remove(context: PageContext) -> Response:
@@ -127,10 +128,16 @@ async def reset(context: PageContext) -> Response:
     return context.redirect(user_path(user.id, done="reset"))
 
 
-def show_link(context: PageContext, made: PasswordLink) -> Response:
-    """Show a link, this once."""
+async def hand_over(context: PageContext, made: PasswordLink) -> Response:
+    """Mail a link to a user whose name is an address; else, or if that failed, show it, once."""
+    mailer = context.console.link_mailer
+    verdict = None if mailer is None else await mailer.send(made)
+    if isinstance(verdict, Accepted):
+        return context.page("users/mailed.html", made=made)
     base = context.console.settings.console.url or str(context.request.base_url).rstrip("/")
-    return context.page("users/link.html", made=made, link=manage.link_url(base, made))
+    refused = verdict.detail if isinstance(verdict, Rejected) else ""
+    link = manage.link_url(base, made)
+    return context.page("users/link.html", made=made, link=link, refused=refused)
 
 
 def fault_of(exc: InvalidField) -> str:

@@ -11,7 +11,7 @@ from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
-from mailqueue.console.users.changing import fault_of, show_link
+from mailqueue.console.users.changing import fault_of, hand_over
 from mailqueue.console.users.roles import MEANINGS, RoleForm
 from mailqueue.contract.administration import ProjectMember
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
@@ -60,7 +60,7 @@ async def invite(context: PageContext) -> Response:
         return context.redirect(project_path(context.seen.name, "members", done="before"))
     except InvalidField as exc:
         return _form(context, name, role, fault_of(exc))
-    return show_link(context, made)
+    return await hand_over(context, made)
 
 
 async def ask_remove(context: PageContext) -> Response:

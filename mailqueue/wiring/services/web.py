@@ -10,7 +10,7 @@ from mailqueue.console.app import console_routes
 from mailqueue.db.replica import open_replica
 from mailqueue.settings.listeners import Surface
 from mailqueue.wiring.api import build_services, trial_transports
-from mailqueue.wiring.console import login_provider, message_sources
+from mailqueue.wiring.console import link_mailer, login_provider, message_sources
 from mailqueue.wiring.listeners import ListenAddress, listeners_of
 from mailqueue.wiring.services.running import ListeningService, ServiceContext
 from mailqueue.wiring.webhooks import poster_of
@@ -54,6 +54,7 @@ async def console(context: ServiceContext) -> AsyncIterator[ListeningService]:
             pool,
             message_sources(settings),
             issuer=login_provider(settings),
+            link_mailer=link_mailer(settings),
             open_transport=trial_transports(settings),
             make_poster=partial(poster_of, settings),
             replica=await stack.enter_async_context(open_replica(settings.database)),

@@ -68,6 +68,8 @@ def test_every_other_page_is_public_or_for_every_user() -> None:
         ("POST", "/console/login"),
         ("GET", "/console/login/code"),
         ("POST", "/console/login/code"),
+        ("GET", "/console/login/forgotten"),
+        ("POST", "/console/login/forgotten"),
         ("GET", "/console/login/issuer"),
         ("GET", "/console/login/issuer/back"),
         ("GET", "/console/welcome"),
