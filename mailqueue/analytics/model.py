@@ -68,7 +68,7 @@ class CountsRow(NamedTuple):
     unique_machine_clicks: int
 
 
-class SeriesRow(NamedTuple):
+class SummedRow(NamedTuple):
     """One count of a span and value; value None: of all other values."""
 
     n: int

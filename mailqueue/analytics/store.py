@@ -16,10 +16,10 @@ from mailqueue.analytics.model import (
     LinkUrl,
     ProgressRow,
     SentRow,
-    SeriesRow,
     SpanStart,
     Starts,
     StatsScope,
+    SummedRow,
     TimeSpan,
 )
 from mailqueue.contract.analytics import Bucket
@@ -126,7 +126,7 @@ async def read_series(
     metric: str,
     most: int,
     by_minute: bool = False,
-) -> list[SeriesRow]:
+) -> list[SummedRow]:
     """Return one count by span of the values with the highest sums, and of all others together."""
     values = {
         "project_id": scope.project_id,
@@ -137,7 +137,7 @@ async def read_series(
         "by_minute": by_minute,
         "most": most,
     }
-    return await fetch.many(conn, "read_stats_series", values, SeriesRow)
+    return await fetch.many(conn, "read_stats_series", values, SummedRow)
 
 
 async def sent_by_account(
