@@ -17,7 +17,7 @@ from mailqueue.queue.failures import reason_of
 from mailqueue.queue.handler import Handler, Settled, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.rows import Row
-from mailqueue.queue.waiting import Handled, Waiting
+from mailqueue.queue.waiting import Handled, WaitingResults
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.declared import QUEUE_OUTCOMES
 from mailqueue.telemetry.metrics.memory import MEMORY
@@ -54,7 +54,7 @@ class Settler(Generic[Row, Work]):
         self._handler = handler
         self._in_progress = in_progress
         self._written = written
-        self.waiting = Waiting[Row, Work](spec)
+        self.waiting = WaitingResults[Row, Work](spec)
         """Results that are not written yet."""
         self._is_due, self._is_full, self._is_idle = (
             asyncio.Event(),

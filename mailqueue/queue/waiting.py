@@ -18,7 +18,7 @@ class Handled(NamedTuple, Generic[Row, Work]):
     size: int
 
 
-class Waiting(Generic[Row, Work]):
+class WaitingResults(Generic[Row, Work]):
     """The results of one queue that are not written yet; its length is their number."""
 
     def __init__(self, spec: QueueSpec) -> None:

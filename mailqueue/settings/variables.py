@@ -200,14 +200,9 @@ def console_of(env: ServiceVariables) -> ConsoleSettings:
         ConfigError: a setting that logins at an issuer or mailed links need is missing.
     """
     port = CONSOLE_PORT if env.console_port is None else env.console_port
-    return ConsoleSettings(
-        env.console_host,
-        port,
-        env.console_url,
-        login_of(env),
-        env.console_require_second_factor,
-        mail_of(env.console_mail_url, env.console_mail_from, env.console_url),
-    )
+    mail = mail_of(env.console_mail_url, env.console_mail_from, env.console_url)
+    required = env.console_require_second_factor
+    return ConsoleSettings(env.console_host, port, env.console_url, login_of(env), required, mail)
 
 
 def listeners_of(env: ServiceVariables, public_url: str | None) -> ListenerSettings:

@@ -32,7 +32,7 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.watch import secrets
 from mailqueue.watch.logins.links import PATH
-from mailqueue.watch.marking import Marks
+from mailqueue.watch.marking import NotificationMarks
 from mailqueue.watch.model import (
     ClaimedNotification,
     NotificationRow,
@@ -77,7 +77,7 @@ class NotificationHandler(Handler[ClaimedNotification, PostedNotification]):
     row = ClaimedNotification
 
     def __init__(self, database: DatabaseSettings, tools: NotificationTools) -> None:
-        self._marks = Marks(database)
+        self._marks = NotificationMarks(database)
         self._tools = tools
 
     async def load(

@@ -12,8 +12,8 @@ from mailqueue.watch.store.work import NotificationClaim
 LIMITS = GroupLimits(rows=100)
 
 
-class Marks:
-    """Marks claimed notifications on a connection of its own."""
+class NotificationMarks:
+    """NotificationMarks claimed notifications on a connection of its own."""
 
     def __init__(self, database: DatabaseSettings) -> None:
         self._link = Link(database, "mailqueue/notifications-mark")

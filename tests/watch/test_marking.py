@@ -9,7 +9,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.watch.marking import Marks
+from mailqueue.watch.marking import NotificationMarks
 from mailqueue.watch.model import ClaimedNotification
 from mailqueue.watch.store import work as store
 from tests import make
@@ -54,7 +54,7 @@ async def test_marks_of_one_moment_are_one_statement_and_each_has_its_state(
         rows = [claimed(one, channel_id, 7) for one in reversed(ids)]
         # Its lease was lost, and it was claimed a second time.
         rows.append(claimed(ids[1], channel_id, 6))
-        marks = Marks(database)
+        marks = NotificationMarks(database)
         try:
             states = await asyncio.gather(*(marks.begin(row) for row in rows))
         finally:

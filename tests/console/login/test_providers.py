@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from html import unescape
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -75,7 +76,7 @@ def python_issuer() -> AbstractAsyncContextManager[str]:
 async def console_of(
     database: DatabaseSettings, issuer: str, secret: str | None = None, *, url: str = ORIGIN
 ) -> AsyncIterator[Visiting]:
-    options = {
+    options: dict[str, Any] = {
         "oidc_issuer": issuer,
         "oidc_client_id": CLIENT,
         "oidc_client_secret": secret,

@@ -12,7 +12,7 @@ from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue.handler import TransactionHandler
-from mailqueue.queue.waiting import Handled, Waiting
+from mailqueue.queue.waiting import Handled, WaitingResults
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.working import work_once
@@ -74,7 +74,7 @@ def handled(project_id: UUID, size: int) -> Handled[ClaimedSchedule, str]:
 def test_the_projects_take_turns_in_the_room_of_a_commit() -> None:
     """A project with large rows does not keep others from the next commit."""
     large, small = uuid4(), uuid4()
-    waiting = Waiting[ClaimedSchedule, str](SPEC)
+    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
     for size in (100, 100, 100, 100, 100):
         waiting.add(handled(large, size))
     waiting.add(handled(small, 1))
@@ -86,7 +86,7 @@ def test_the_projects_take_turns_in_the_room_of_a_commit() -> None:
 
 
 def test_a_row_that_fills_more_than_a_commit_is_written_alone() -> None:
-    waiting = Waiting[ClaimedSchedule, str](SPEC)
+    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
     project_id = uuid4()
     waiting.add(handled(project_id, 900))
     waiting.add(handled(project_id, 1))
@@ -95,7 +95,7 @@ def test_a_row_that_fills_more_than_a_commit_is_written_alone() -> None:
 
 
 def test_results_of_one_row_are_written_in_commits_of_their_own() -> None:
-    waiting = Waiting[ClaimedSchedule, str](SPEC)
+    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
     first = handled(uuid4(), 1)
     waiting.add(first)
     waiting.add(first._replace(row=first.row._replace(claim_no=2)))
