@@ -1,6 +1,7 @@
 """Settles handled rows, many in one commit; keeps outcomes while the database is away."""
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -17,7 +18,7 @@ from mailqueue.queue.failures import reason_of
 from mailqueue.queue.handler import Handler, Settled, Work
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.rows import Row
-from mailqueue.queue.waiting import Handled, WaitingResults
+from mailqueue.queue.waiting import Handled, next_group
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.declared import QUEUE_OUTCOMES
 from mailqueue.telemetry.metrics.memory import MEMORY
@@ -54,8 +55,9 @@ class Settler(Generic[Row, Work]):
         self._handler = handler
         self._in_progress = in_progress
         self._written = written
-        self.waiting = WaitingResults[Row, Work](spec)
-        """Results that are not written yet."""
+        self._waiting = defaultdict[object, deque[Handled[Row, Work]]](deque)
+        self.unwritten = 0
+        """Number of results that are not written yet."""
         self._is_due, self._is_full, self._is_idle = (
             asyncio.Event(),
             asyncio.Event(),
@@ -65,10 +67,13 @@ class Settler(Generic[Row, Work]):
 
     def settle(self, row: Row, result: Outcome | Work, size: int = 1) -> None:
         """Queue the result of a row to be written; `size` is its part of a commit's room."""
-        self.waiting.add(Handled(row, result, size))
+        # Without a key, in the order in which they ended.
+        key = None if self._spec.key is None else getattr(row, self._spec.key)
+        self._waiting[key].append(Handled(row, result, size))
+        self.unwritten += 1
         self._is_idle.clear()
         self._is_due.set()
-        if len(self.waiting) >= MAX_GROUP:
+        if self.unwritten >= MAX_GROUP:
             self._is_full.set()
 
     async def drained(self) -> None:
@@ -82,11 +87,12 @@ class Settler(Generic[Row, Work]):
             with suppress(TimeoutError):
                 async with asyncio.timeout(LINGER_SECONDS):
                     await self._is_full.wait()
-            group = self.waiting.take(MAX_GROUP)
-            if len(self.waiting) < MAX_GROUP:
+            group = next_group(self._waiting, MAX_GROUP)
+            self.unwritten -= len(group)
+            if self.unwritten < MAX_GROUP:
                 self._is_full.clear()
             await self._write(group, seconds=RETRY_SECONDS)
-            if not self.waiting:
+            if not self.unwritten:
                 self._is_due.clear()
                 self._is_idle.set()
 

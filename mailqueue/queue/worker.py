@@ -100,7 +100,10 @@ class QueueWorker(Generic[Row, Work]):
         Raises:
             LeaseLost: the worker was declared lost.
         """
-        limit = min(self.spec.batch, self._room)
+        room = MAX_AHEAD - self.settler.unwritten
+        if self._transactions is None:
+            room = self.dispatcher.room
+        limit = max(0, min(self.spec.batch, room))
         if self._is_alone:  # until a row is settled, a death is its own
             limit = int(not self.held)
         if limit == 0 or not self._is_registered():
@@ -146,7 +149,7 @@ class QueueWorker(Generic[Row, Work]):
             try:
                 if self._may_hold_more:
                     await self.release(worker)
-                is_behind = len(self.settler.waiting) >= MAX_UNSETTLED
+                is_behind = self.settler.unwritten >= MAX_UNSETTLED
                 count = 0 if is_behind else await self.turn(worker)
             except Exception as exc:
                 self._may_hold_more = True
@@ -166,18 +169,11 @@ class QueueWorker(Generic[Row, Work]):
                 await asyncio.sleep(SHARE_SECONDS)  # several keys share a claim
 
     @property
-    def _room(self) -> int:
-        """Return how many more rows may be claimed."""
-        if self._transactions is None:
-            return self.dispatcher.room
-        return max(0, MAX_AHEAD - len(self.settler.waiting))
-
-    @property
     def _is_short(self) -> bool:
         """Return whether fewer rows wait than may go on at once, and more may be due."""
         if self._transactions is None:
             return self.dispatcher.is_short
-        return len(self.settler.waiting) < MAX_GROUP
+        return self.settler.unwritten < MAX_GROUP
 
     async def release(self, worker: int) -> None:
         """Return the rows that claims assigned to the worker and whose answers were lost."""

@@ -21,7 +21,6 @@ from mailqueue.queue import heartbeat, settler, store, worker
 from mailqueue.queue.heartbeat import LOST_AFTER, Heartbeat
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.running import run_worker
-from mailqueue.queue.waiting import WaitingResults
 from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -127,7 +126,7 @@ async def test_rows_of_a_worker_that_failed_return_at_once(
     def broken(*_: object) -> None:
         raise RuntimeError("ours")
 
-    monkeypatch.setattr(WaitingResults, "take", broken)
+    monkeypatch.setattr(settler, "next_group", broken)
     async with connect(database) as conn:
         await add_rows(conn, 5)
         number = await make.worker(conn)

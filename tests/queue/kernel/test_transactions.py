@@ -1,5 +1,6 @@
 """Rows whose whole work is SQL are claimed together, written in turn, and fail alone."""
 
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -12,7 +13,7 @@ from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue.handler import TransactionHandler
-from mailqueue.queue.waiting import Handled, WaitingResults
+from mailqueue.queue.waiting import Handled, next_group
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.working import work_once
@@ -29,6 +30,9 @@ class ClaimedSchedule(NamedTuple):
     id: UUID
     claim_no: int
     project_id: UUID
+
+
+Waiting = defaultdict[object, deque[Handled[ClaimedSchedule, str]]]
 
 
 class FakeTransactions(TransactionHandler[ClaimedSchedule, str]):
@@ -71,36 +75,36 @@ def handled(project_id: UUID, size: int) -> Handled[ClaimedSchedule, str]:
     return Handled(ClaimedSchedule(uuid4(), 1, project_id), "work", size)
 
 
+def waiting_of(*results: Handled[ClaimedSchedule, str]) -> Waiting:
+    """Return results that ended in this order, by project."""
+    waiting: Waiting = defaultdict(deque)
+    for one in results:
+        waiting[one.row.project_id].append(one)
+    return waiting
+
+
 def test_the_projects_take_turns_in_the_room_of_a_commit() -> None:
     """A project with large rows does not keep others from the next commit."""
     large, small = uuid4(), uuid4()
-    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
-    for size in (100, 100, 100, 100, 100):
-        waiting.add(handled(large, size))
-    waiting.add(handled(small, 1))
-    group = waiting.take(500)
+    waiting = waiting_of(*(handled(large, 100) for _ in range(5)), handled(small, 1))
+    group = next_group(waiting, 500)
     assert [one.row.project_id for one in group] == [large, small, large, large, large]
-    assert len(waiting) == 1
-    assert [one.size for one in waiting.take(500)] == [100]
-    assert len(waiting) == 0
+    assert [one.size for one in next_group(waiting, 500)] == [100]
+    assert next_group(waiting, 500) == []
 
 
 def test_a_row_that_fills_more_than_a_commit_is_written_alone() -> None:
-    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
     project_id = uuid4()
-    waiting.add(handled(project_id, 900))
-    waiting.add(handled(project_id, 1))
-    assert [one.size for one in waiting.take(500)] == [900]
-    assert [one.size for one in waiting.take(500)] == [1]
+    waiting = waiting_of(handled(project_id, 900), handled(project_id, 1))
+    assert [one.size for one in next_group(waiting, 500)] == [900]
+    assert [one.size for one in next_group(waiting, 500)] == [1]
 
 
 def test_results_of_one_row_are_written_in_commits_of_their_own() -> None:
-    waiting = WaitingResults[ClaimedSchedule, str](SPEC)
     first = handled(uuid4(), 1)
-    waiting.add(first)
-    waiting.add(first._replace(row=first.row._replace(claim_no=2)))
-    assert [one.row.claim_no for one in waiting.take(500)] == [1]
-    assert [one.row.claim_no for one in waiting.take(500)] == [2]
+    waiting = waiting_of(first, first._replace(row=first.row._replace(claim_no=2)))
+    assert [one.row.claim_no for one in next_group(waiting, 500)] == [1]
+    assert [one.row.claim_no for one in next_group(waiting, 500)] == [2]
 
 
 async def test_the_due_rows_of_a_project_are_claimed_and_written_together(
