@@ -1,5 +1,6 @@
 """Lends connections to a standby that answers reports; to the primary while it does not."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -30,6 +31,7 @@ class Replica:
         self._pool = pool
         self._settings = settings
         self._away_until = 0.0
+        self._asked: asyncio.Task[bool] | None = None
 
     @asynccontextmanager
     async def lend(self, primary: LendConn) -> AsyncIterator[Conn]:
@@ -62,6 +64,12 @@ class Replica:
             return None
 
     async def _answers(self) -> bool:
+        """Return whether the standby takes a connection; one is opened for all who ask together."""
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.create_task(self._ask())
+        return await asyncio.shield(self._asked)
+
+    async def _ask(self) -> bool:
         try:
             async with connect(self._settings, application_name=APPLICATION):
                 return True

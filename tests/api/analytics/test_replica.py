@@ -1,5 +1,8 @@
 """Reports are read from the replica while it answers, and from the primary while it does not."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,8 +13,9 @@ from structlog.testing import capture_logs
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.secret import Secret
 from mailqueue.db import replica as replicas
+from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.db.replica import open_replica
+from mailqueue.db.replica import Replica, open_replica
 from mailqueue.embedded.ports import free_port
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -63,6 +67,35 @@ async def test_a_replica_that_does_not_answer_costs_no_answer_and_is_not_tried_e
     warned = [line for line in logs if line["event"] == "replica.away"]
     assert len(warned) == 1
     assert "a:b" not in warned[0]["error"]
+
+
+async def test_reports_that_come_together_try_the_replica_once(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, begun, all_began = 0, 0, asyncio.Event()
+
+    @asynccontextmanager
+    async def connecting(settings: DatabaseSettings, **options: str) -> AsyncIterator[Conn]:
+        nonlocal tried
+        tried += 1
+        await all_began.wait()
+        async with connect(settings, **options) as conn:
+            yield conn
+
+    async def report(replica: Replica) -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 5:
+            all_began.set()
+        async with replica.lend(partial(connect, database)):
+            pass
+
+    monkeypatch.setattr(replicas, "connect", connecting)
+    async with open_replica(away(database)) as replica:
+        assert replica is not None
+        await asyncio.gather(*(report(replica) for _ in range(5)))
+
+    assert tried == 1
 
 
 async def test_a_replica_is_tried_again_after_a_while(
