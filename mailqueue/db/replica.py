@@ -6,6 +6,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from psycopg import OperationalError
+from psycopg.errors import (
+    InsufficientPrivilege,
+    InvalidSchemaName,
+    UndefinedColumn,
+    UndefinedFunction,
+    UndefinedTable,
+)
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.faults import unavailable
@@ -18,6 +25,11 @@ WAIT_SECONDS = 3.0
 """Seconds that a report waits for a connection to the standby."""
 AWAY_SECONDS = 30.0
 """Seconds for which reports go to the primary after the standby did not answer."""
+BEHIND = (
+    *(InvalidSchemaName, UndefinedTable, UndefinedColumn, UndefinedFunction),
+    InsufficientPrivilege,
+)
+"""Errors of a standby that has yet to replay a migration, or is none of this database."""
 APPLICATION = "mailqueue/reports"
 LendConn = Callable[[], AbstractAsyncContextManager[Conn]]
 
@@ -38,7 +50,8 @@ class Replica:
         """Yield an autocommit connection to the standby, or the one that `primary` lends.
 
         Raises:
-            Unavailable: all connections to the standby are in use, or this one was lost.
+            Unavailable: all connections to the standby are in use, this one was lost, or it lacks
+                what the report reads: the next report goes to the primary.
         """
         async with AsyncExitStack() as stack:
             conn = await self._connection(stack)
@@ -49,6 +62,10 @@ class Replica:
                 yield conn
             except OperationalError as exc:  # also a conflict with what the standby replays
                 raise unavailable(exc, self._settings) from exc
+            except BEHIND as exc:
+                lacking = unavailable(exc, self._settings)
+                self._leave(lacking)
+                raise lacking from exc
 
     async def _connection(self, stack: AsyncExitStack) -> Conn | None:
         """Return a connection of the pool; None while the standby does not answer."""
@@ -74,9 +91,12 @@ class Replica:
             async with connect(self._settings, application_name=APPLICATION):
                 return True
         except Unavailable as exc:
-            self._away_until = time.monotonic() + AWAY_SECONDS
-            log.warning("replica.away", error=str(exc), seconds=AWAY_SECONDS)
+            self._leave(exc)
             return False
+
+    def _leave(self, why: Unavailable) -> None:
+        self._away_until = time.monotonic() + AWAY_SECONDS
+        log.warning("replica.away", error=str(why), seconds=AWAY_SECONDS)
 
 
 @asynccontextmanager

@@ -110,6 +110,19 @@ async def test_a_replica_is_tried_again_after_a_while(
     assert len([line for line in logs if line["event"] == "replica.away"]) == len(REPORTS)
 
 
+async def test_a_replica_that_lacks_what_a_report_reads_is_left_for_a_while(
+    database: DatabaseSettings, empty_db: str
+) -> None:
+    async with calling(replace(database, replica=Secret(empty_db))) as api:
+        with capture_logs() as logs:
+            first = await api.get(REPORTS[0])
+            for path in REPORTS:
+                await read(api, path)
+
+    assert (first.status_code, "retry-after" in first.headers) == (503, True)
+    assert len([line for line in logs if line["event"] == "replica.away"]) == 1
+
+
 async def test_with_all_its_connections_in_use_a_report_is_told_to_come_again(
     database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
