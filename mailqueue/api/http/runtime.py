@@ -14,7 +14,7 @@ from mailqueue.mail.accept.intake import Intake
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
 from mailqueue.tenants.keys.cache import KeyCache
-from mailqueue.tenants.keys.manage import not_in_force
+from mailqueue.tenants.keys.manage import in_force, not_in_force
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 
@@ -64,6 +64,11 @@ class Runtime:
         """
         source = self.borrow()
         if is_report and self.replica is not None:
+            if key_id is not None:  # the replica may not have it yet, or not know that it ended
+                async with self.borrow() as conn:
+                    if not await in_force(conn, [key_id]):
+                        raise not_in_force()
+                key_id = None
             source = self.replica.lend(self.borrow)
         async with source as conn, conn.transaction():
             if not await act_for(

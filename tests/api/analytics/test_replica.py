@@ -18,6 +18,7 @@ from mailqueue.db.pool import connect
 from mailqueue.db.replica import Replica, open_replica
 from mailqueue.embedded.ports import free_port
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.keys.manage import revoke_key
 from tests import make
 from tests.analytics.replicas import beside, sessions
 from tests.api.support.calling import Calling, calling
@@ -108,6 +109,19 @@ async def test_a_replica_is_tried_again_after_a_while(
                 await read(api, path)
 
     assert len([line for line in logs if line["event"] == "replica.away"]) == len(REPORTS)
+
+
+async def test_whether_a_key_is_valid_is_read_from_the_primary(
+    database: DatabaseSettings, shared_db: str
+) -> None:
+    async with calling(replace(database, replica=Secret(shared_db))) as api:
+        for path in REPORTS:
+            await read(api, path)
+        async with connect(database) as conn:
+            await revoke_key(conn, "default", "tests")
+        revoked = await api.get(REPORTS[0])
+
+    assert revoked.status_code == 401
 
 
 async def test_a_replica_that_lacks_what_a_report_reads_is_left_for_a_while(
