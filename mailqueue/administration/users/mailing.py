@@ -17,7 +17,7 @@ from mailqueue.administration.users.beginning import network_hash
 from mailqueue.administration.users.model import LoginSource, PasswordLink
 from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.core.verdict import Accepted, Rejected, Verdict
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.db.fetch import Lend
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
@@ -32,6 +32,8 @@ RESETS = AttemptRate(60.0, 5)
 """Requests for such a link from one network."""
 RESETS_OF_NAME = AttemptRate(1200.0, 3)
 """Requests for such a link for one name, whether there is such a user or not."""
+SEND_SECONDS = 20.0
+"""Seconds that the server has to take a mail: the person who invites waits for it."""
 MAX_RESETTING = 20
 """Requests that are worked on at a time in this process; further ones are left out."""
 _SUBJECT = "Your password for the mailqueue console"
@@ -59,13 +61,21 @@ class LinkMailer:
         address = address_of(link.name)
         if address is None:
             return None
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                return await self._hand_over(self._attempt(link, address, is_reset=is_reset))
+        except TimeoutError:
+            why = f"the server did not confirm it within {SEND_SECONDS:.0f} seconds"
+            return Rejected(Fault.AMBIGUOUS, "", why, Stage.DOT)
+
+    async def _hand_over(self, attempt: SendAttempt) -> Verdict:
         channel = await self.open_transport().open()
         if isinstance(channel, Rejected):
             return channel
         verdicts: list[Verdict] = []
         try:
             await channel.send(
-                [self._attempt(link, address, is_reset=is_reset)],
+                [attempt],
                 lambda _mail, verdict, _took_ms: verdicts.append(verdict),
                 may_finish=lambda: True,
             )

@@ -15,7 +15,7 @@ from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.core.verdict import Accepted, Rejected
+from mailqueue.core.verdict import Accepted, Fault, Rejected
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 
@@ -137,7 +137,10 @@ async def hand_over(context: PageContext, made: PasswordLink) -> Response:
     base = context.console.settings.console.url or str(context.request.base_url).rstrip("/")
     refused = verdict.detail if isinstance(verdict, Rejected) else ""
     link = manage.link_url(base, made)
-    return context.page("users/link.html", made=made, link=link, refused=refused)
+    is_unsure = isinstance(verdict, Rejected) and verdict.kind is Fault.AMBIGUOUS
+    return context.page(
+        "users/link.html", made=made, link=link, refused=refused, is_unsure=is_unsure
+    )
 
 
 def fault_of(exc: InvalidField) -> str:

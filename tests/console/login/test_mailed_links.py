@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email import message_from_bytes
 from email.policy import default
+from typing import Any
 
 import pytest
 
@@ -48,14 +49,23 @@ class Post:
         return response.status_code, response.text
 
 
+class SilentChannel(FakeChannel):
+    """A channel whose server takes a mail and never answers."""
+
+    async def send(self, *_: Any, **_options: Any) -> None:
+        await asyncio.Event().wait()
+
+
 def _text_of(message: bytes) -> str:
     text: str = message_from_bytes(message, policy=default).get_content()
     return text
 
 
 @asynccontextmanager
-async def posting(database: DatabaseSettings, verdict: Verdict = TAKEN) -> AsyncIterator[Post]:
-    channel = FakeChannel(verdict)
+async def posting(
+    database: DatabaseSettings, verdict: Verdict = TAKEN, channel: FakeChannel | None = None
+) -> AsyncIterator[Post]:
+    channel = channel or FakeChannel(verdict)
     mailer = LinkMailer(lambda: FakeTransport(channel), parse_address("console@example.com"), URL)
     async with visiting(database, link_mailer=mailer) as console:
         yield Post(console, mailer, channel)
@@ -97,6 +107,21 @@ async def test_a_link_that_was_not_mailed_is_shown_with_the_reason(
     assert "/console/welcome?link=mq_link_" in shown.text
     assert ("452 &lt;b&gt;full&lt;/b&gt;" in shown.text) == (name == ANN)
     assert len(mails) == (name == ANN)
+
+
+async def test_a_server_that_does_not_answer_keeps_no_link_from_the_person_who_invites(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailing, "SEND_SECONDS", 0.0)
+    async with posting(database, channel=SilentChannel(TAKEN)) as post:
+        await post.console.add_user("ben", "project_admin", "default")
+        async with post.console.visitor() as visitor:
+            await visitor.log_in("ben")
+            shown = await visitor.submit(INVITE, INVITE, name=ANN, role="viewer")
+
+    assert "/console/welcome?link=mq_link_" in shown.text
+    assert "It may not have been mailed: " in shown.text
+    assert not post.channel.is_usable
 
 
 async def test_a_forgotten_password_is_replaced_by_a_mailed_link_once(
