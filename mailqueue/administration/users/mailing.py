@@ -17,7 +17,7 @@ from mailqueue.administration.users.beginning import network_hash
 from mailqueue.administration.users.model import LoginSource, PasswordLink
 from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
+from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
 from mailqueue.db.fetch import Lend
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
@@ -108,8 +108,10 @@ class LinkMailer:
         except Exception:
             log.exception("console.reset_failed")
             return
-        if not isinstance(verdict, Accepted):
-            log.warning("console.reset_refused", verdict=str(verdict))
+        if isinstance(verdict, Rejected):  # without its words, in which servers repeat the address
+            log.warning(
+                "console.reset_refused", kind=verdict.kind, code=verdict.code, stage=verdict.stage
+            )
 
     def _attempt(self, link: PasswordLink, to: Address, *, is_reset: bool) -> SendAttempt:
         email_id, now = uuid4(), datetime.now(UTC)

@@ -9,6 +9,7 @@ from email.policy import default
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from mailqueue.administration.users import mailing
 from mailqueue.administration.users.attempts import AttemptRate
@@ -150,6 +151,21 @@ async def test_a_forgotten_password_is_replaced_by_a_mailed_link_once(
     assert old.status_code == 303, "the password stays until the link is used"
     assert after.status_code == 303
     assert actors == [(f"{ANN} (forgotten password)",)]
+
+
+async def test_why_a_link_was_refused_is_logged_without_the_address(
+    database: DatabaseSettings,
+) -> None:
+    unknown = Rejected(Fault.PERMANENT_RECIPIENT, "550", f"<{ANN}> unknown", Stage.RCPT)
+    async with posting(database, unknown) as post, post.console.visitor() as visitor:
+        await post.console.add_user(ANN, "support", "default")
+        with capture_logs() as logs:
+            await post.asks(ANN, visitor)
+            await post.mails()
+
+    [line] = [line for line in logs if line["event"] == "console.reset_refused"]
+    assert (line["code"], line["stage"]) == ("550", "rcpt")
+    assert ANN not in str(line)
 
 
 async def test_the_answer_does_not_tell_whether_there_is_such_a_user(
