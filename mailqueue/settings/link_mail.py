@@ -49,7 +49,8 @@ def mail_of(url: Secret | None, sender: str | None, console_url: str | None) -> 
         port = parts.port
     except ValueError:
         raise _invalid() from None
-    if parts.scheme not in _PORTS or not parts.hostname or parts.path.strip("/") or parts.query:
+    is_more = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in _PORTS or not parts.hostname or is_more:
         raise _invalid()
     is_open = parts.scheme == "smtp" and is_here(parts.hostname)
     return LinkMail(

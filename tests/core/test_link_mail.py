@@ -38,6 +38,7 @@ def test_a_server_is_encrypted_unless_it_is_this_machine(
         ("smtps://h", FROM, None, "MAILQUEUE_CONSOLE_URL"),
         ("http://a:hidden@h", FROM, URL, "MAILQUEUE_CONSOLE_MAIL_URL"),
         ("smtps://a:hidden@h:x", FROM, URL, "MAILQUEUE_CONSOLE_MAIL_URL"),
+        ("smtps://a:12#hidden@h", FROM, URL, "MAILQUEUE_CONSOLE_MAIL_URL"),
         ("smtps://a:hidden@h/path", FROM, URL, "MAILQUEUE_CONSOLE_MAIL_URL"),
     ],
 )
