@@ -7,6 +7,7 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.embedded.ports import free_port
+from mailqueue.operations.doctor import replica as checks
 from mailqueue.operations.doctor.context import CheckContext
 from mailqueue.operations.doctor.replica import replica
 from mailqueue.operations.model import CheckState, Finding
@@ -14,6 +15,8 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.files import attachment_storage
 from tests import make
 from tests.api.support.calling import settings_for
+from tests.conftest import Server
+from tests.rules.logins import login
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +37,15 @@ async def test_without_a_standby_there_is_nothing_to_check(database: DatabaseSet
 
 
 async def test_a_server_with_the_same_data_is_well(database: DatabaseSettings) -> None:
+    assert (await checked(replace(database, replica=database.url))).is_ok
+
+
+async def test_the_data_are_the_same_where_the_login_there_has_the_role_of_the_api_only(
+    server: Server, database: DatabaseSettings, fresh_db: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    superuser = server.superuser_url(fresh_db.rpartition("/")[2])
+    monkeypatch.setattr(checks, "connect", lambda *_, **__: login(superuser, "mailqueue_api"))
+
     assert (await checked(replace(database, replica=database.url))).is_ok
 
 
