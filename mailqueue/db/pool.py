@@ -128,8 +128,10 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
     given = conninfo_to_dict(settings.url.reveal())
     usual: dict[str, Any] = {**NOTICED, "connect_timeout": CONNECT_SECONDS}
     is_replica = settings.source is DatabaseSource.REPLICA
-    if is_replica or "," in address_of(settings)["host"]:
+    has_several = "," in address_of(settings)["host"]
+    if is_replica or has_several:
         usual |= {**NOTICED_SOONER, "connect_timeout": ATTEMPT_SECONDS}
+    if has_several:  # else each address would be tried twice
         usual["target_session_attrs"] = "prefer-standby" if is_replica else "read-write"
     arguments: dict[str, Any] = {
         **{name: value for name, value in usual.items() if name not in given},
