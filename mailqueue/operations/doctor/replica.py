@@ -2,10 +2,13 @@
 
 from datetime import timedelta
 
+from psycopg import OperationalError
+
 from mailqueue.core.errors import Unavailable
+from mailqueue.db.faults import unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.db.reported import reported
+from mailqueue.db.replica import BEHIND
 from mailqueue.operations.doctor.context import CheckContext, passed, problem
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as store
@@ -25,12 +28,17 @@ async def replica(context: CheckContext) -> Finding:
         return passed(NAME, f"none is configured here ({VARIABLE})")
     here = await _source(context.conn)
     try:
-        with reported(settings):
-            async with connect(settings, application_name="mailqueue/doctor") as conn:
-                there = await _source(conn)
-    except Unavailable as exc:
+        async with connect(settings, application_name="mailqueue/doctor") as conn:
+            there = await _source(conn)
+    except BEHIND as exc:
         return _warning(
-            f"{exc}; reports are read from the primary",
+            f"it lacks what reports read, so the primary answers them: {exc.diag.message_primary}",
+            fix=f"wait until it has replayed the last migration, or correct {VARIABLE}",
+        )
+    except (OperationalError, Unavailable) as exc:
+        why = unavailable(exc, settings) if isinstance(exc, OperationalError) else exc
+        return _warning(
+            f"{why}; reports are read from the primary",
             fix=f"start the standby, or correct {VARIABLE}",
         )
     if there.first_project != here.first_project:

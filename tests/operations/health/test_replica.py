@@ -63,6 +63,16 @@ async def test_one_that_does_not_answer_is_a_warning_that_names_it_without_its_p
     assert "MAILQUEUE_REPLICA_URL" in str(found.fix)
 
 
+async def test_one_that_has_yet_to_replay_a_migration_asks_for_none(
+    database: DatabaseSettings, empty_db: str
+) -> None:
+    found = await checked(replace(database, replica=Secret(empty_db)))
+
+    assert found.state is CheckState.WARNING
+    assert "lacks what reports read" in found.says
+    assert "mailqueue migrate" not in f"{found.says} {found.fix}"
+
+
 async def test_one_with_the_data_of_another_installation_is_an_alarm(
     database: DatabaseSettings, module_db: str
 ) -> None:
