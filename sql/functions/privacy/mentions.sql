@@ -2,13 +2,15 @@
 
 -- $1 is the pattern, $7 its core, $8 the pattern of encoded text; encode() leaves ASCII as it is. Attachments are
 -- files: what is encoded in them is not changed. A key of a request, such as a batch, belongs to no mail by which it
--- would be found: it names the person also as a part of a longer word.
+-- would be found: it names the person also as a part of a longer word, but not of what may be another's address.
 CREATE OR REPLACE FUNCTION mailqueue.mention_condition(p_table oid) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT CASE WHEN p_table = 'mailqueue.idempotency_keys'::regclass
-                THEN 't.fingerprint = mailqueue.request_fingerprint() AND t.key ~* $7 OR ' ELSE '' END
+                THEN 't.fingerprint = mailqueue.request_fingerprint() AND '
+                     't.key ~* $7 AND t.key ~* (''(?<![a-z0-9.+])'' || $7 || ''(?![a-z0-9]|\.[a-z0-9])'') OR '
+                ELSE '' END
         || string_agg(format('(%1$s ~* $7 AND %1$s ~* $1)%2$s', e.shown,
                              CASE WHEN e.kind = 'bytea' AND mailqueue.privacy_parent(p_table) <> 'attachments'
                                   THEN format(' OR %s ~* $8', e.shown) END), ' OR ')

@@ -111,3 +111,18 @@ async def test_mail_to_a_list_that_names_the_person_loses_its_fingerprint(api: C
     assert await enqueued("We moved.", "move") == first
     with pytest.raises(errors.InvalidParameterValue, match=r"^idempotency_key: "):
         await enqueued(f"Ask {ANN}.", "ask")
+
+
+async def test_the_key_of_a_batch_that_names_another_person_is_neither_exported_nor_deleted(
+    api: Calling,
+) -> None:
+    keys = ["may-joann@example.com", "may-lee.ann@example.com", "may-ann@example.com.au"]
+    for key in keys:
+        batch = HELLO | {"recipients": [{"email": BOB}]}
+        assert (await api.post("/v1/send/batch", batch, Idempotency_Key=key)).status_code == 202
+
+    told = (await api.get(f"/v1/suppressions/{ANN}/export")).json()
+    await erased(api)
+
+    assert told["records"] == {}
+    assert {key for key, _ in await read(api, KEYS)} == set(keys)
