@@ -8,8 +8,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT CASE WHEN p_table = 'mailqueue.idempotency_keys'::regclass
-                THEN 't.fingerprint = mailqueue.request_fingerprint() AND '
-                     't.key ~* $7 AND t.key ~* (''(?<![a-z0-9.+])'' || $7 || ''(?![a-z0-9]|\.[a-z0-9])'') OR '
+                THEN 't.fingerprint = mailqueue.request_fingerprint() AND ' ELSE '' END
+        || CASE WHEN p_table IN ('mailqueue.idempotency_keys'::regclass, 'mailqueue.idempotent_answers'::regclass)
+                THEN 't.key ~* $7 AND t.key ~* (''(?<![a-z0-9.+])'' || $7 || ''(?![a-z0-9]|\.[a-z0-9])'') OR '
                 ELSE '' END
         || string_agg(format('(%1$s ~* $7 AND %1$s ~* $1)%2$s', e.shown,
                              CASE WHEN e.kind = 'bytea' AND mailqueue.privacy_parent(p_table) <> 'attachments'

@@ -126,3 +126,16 @@ async def test_the_key_of_a_batch_that_names_another_person_is_neither_exported_
 
     assert told["records"] == {}
     assert {key for key, _ in await read(api, KEYS)} == set(keys)
+
+
+async def test_a_key_that_contains_the_address_is_deleted_with_an_answer_that_does_not(
+    api: Calling,
+) -> None:
+    batch = HELLO | {"recipients": [{"email": BOB}]}
+    made = await api.post("/v1/send/batch", batch, Idempotency_Key=f"may-{ANN}")
+    assert made.status_code == 202, made.text
+
+    await erased(api)
+
+    assert await read(api, KEYS) == []
+    assert await read(api, ANSWERS) == []
