@@ -13,7 +13,7 @@ LIMITS = GroupLimits(rows=100)
 
 
 class NotificationMarks:
-    """NotificationMarks claimed notifications on a connection of its own."""
+    """Marks claimed notifications on a connection of its own."""
 
     def __init__(self, database: DatabaseSettings) -> None:
         self._link = Link(database, "mailqueue/notifications-mark")
