@@ -233,6 +233,24 @@ async def test_a_key_of_archived_mail_loses_its_fingerprint(desk: MaintenanceCon
     assert [key for key in ("hers", "both", "his") if after[key] == before[key]] == ["his"]
 
 
+async def test_a_key_of_archived_mail_that_other_mail_has_now_keeps_its_fingerprint(
+    desk: MaintenanceContext,
+) -> None:
+    conn, address = desk.conn, "cal@privat.example"
+    await make.sender_account(conn)
+    await make.queued_email(conn, recipient_email=address, idempotency_key="weekly")
+    await send_all(conn)
+    await aged(conn)
+    await archive_task.run(desk)
+    await conn.execute("DELETE FROM mailqueue.idempotency_keys")  # it is kept for some days
+    await make.queued_email(conn, recipient_email=BOB, idempotency_key="weekly")
+    before = await _keys(conn)
+
+    await erased(desk, address)
+
+    assert await _keys(conn) == before
+
+
 async def _keys(conn: Conn) -> dict[str, bytes]:
     found = await make.rows(conn, "SELECT key, fingerprint FROM mailqueue.idempotency_keys")
     return dict(found)

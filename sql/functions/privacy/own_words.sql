@@ -25,10 +25,11 @@ DECLARE
                               WHERE i >= mailqueue.first_uuid(now() - interval '25 h'));  -- answers are kept for 24
 BEGIN
     UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
-      FROM (SELECT q.idempotency_key, q.is_test FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids)
+      FROM (SELECT q.id, q.idempotency_key, q.is_test FROM mailqueue.email_queue AS q WHERE q.id = ANY (p_ids)
             UNION ALL
-            SELECT h.idempotency_key, h.is_test FROM mailqueue.email_history AS h WHERE h.id = ANY (p_ids)) AS m
-     WHERE k.project_id = p_project AND k.key = mailqueue.kept_key(m.idempotency_key, m.is_test);
+            SELECT h.id, h.idempotency_key, h.is_test FROM mailqueue.email_history AS h WHERE h.id = ANY (p_ids)) AS m
+     WHERE k.project_id = p_project AND k.key = mailqueue.kept_key(m.idempotency_key, m.is_test)
+       AND k.email_id = m.id;                                -- other mail may have the key now
     IF v_recent <> '{}' THEN
         UPDATE mailqueue.idempotent_answers AS a SET fingerprint = sha256(uuid_send(gen_random_uuid()))
          WHERE a.project_id = p_project
@@ -77,7 +78,10 @@ BEGIN
     DELETE FROM mailqueue.idempotency_keys AS k
      WHERE k.project_id = e.project_id AND k.key = ANY (v_keys) AND k.key ~* mailqueue.own_mentions(e.spellings);
     UPDATE mailqueue.idempotency_keys AS k SET fingerprint = sha256(uuid_send(gen_random_uuid()))
-     WHERE k.project_id = e.project_id AND k.key = ANY (v_keys) AND k.fingerprint <> mailqueue.request_fingerprint();
+     WHERE k.project_id = e.project_id AND k.key = ANY (v_keys) AND k.fingerprint <> mailqueue.request_fingerprint()
+       -- Other mail, which is not archived, may have the key now.
+       AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = k.email_id)
+       AND NOT EXISTS (SELECT FROM mailqueue.email_history AS h WHERE h.id = k.email_id);
 END $$;
 COMMENT ON FUNCTION mailqueue.erase_keys(uuid, text[]) IS
     'Delete idempotency keys of archived mail to a person that contain the address, and replace the fingerprints of '

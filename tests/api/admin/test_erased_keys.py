@@ -139,3 +139,18 @@ async def test_a_key_that_contains_the_address_is_deleted_with_an_answer_that_do
 
     assert await read(api, KEYS) == []
     assert await read(api, ANSWERS) == []
+
+
+async def test_a_key_that_other_mail_has_now_keeps_its_fingerprint(api: Calling) -> None:
+    """A key may be used again once its retention is over."""
+    made = await api.post("/v1/send", HELLO | {"to": [BOB, ANN]}, Idempotency_Key="weekly")
+    assert made.status_code == 202, made.text
+    async with connect(api.database) as conn:
+        await conn.execute("DELETE FROM mailqueue.idempotency_keys")
+    mail = HELLO | {"to": [BOB]}
+    first = await api.post("/v1/send", mail, Idempotency_Key="weekly")
+
+    await erased(api)
+
+    again = await api.post("/v1/send", mail, Idempotency_Key="weekly")
+    assert again.json().get("id") == first.json()["id"], again.text
