@@ -37,8 +37,6 @@ from mailqueue.telemetry.metrics.memory import MEMORY
 
 SHARE_SECONDS = 0.01
 """Wait for further keys that have room for more rows, so that they share a claim."""
-MAX_AHEAD = 2 * MAX_GROUP
-"""Rows of a TransactionHandler that wait to be written, above which no more are claimed."""
 REFUSED_SECONDS = 1.0
 """Wait after a claim that the server refused."""
 
@@ -100,7 +98,7 @@ class QueueWorker(Generic[Row, Work]):
         Raises:
             LeaseLost: the worker was declared lost.
         """
-        room = MAX_AHEAD - self.settler.unwritten
+        room = self.spec.concurrency - self.settler.unwritten
         if self._transactions is None:
             room = self.dispatcher.room
         limit = max(0, min(self.spec.batch, room))

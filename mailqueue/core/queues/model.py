@@ -36,7 +36,8 @@ class QueueSpec:
     batch: int = 100
     """Rows of one claim."""
     concurrency: int = 8
-    """Rows handled at the same time in one process."""
+    """Rows handled at the same time in one process; of a `TransactionHandler`, those that wait to
+    be written, above which no more are claimed."""
     time_limit: timedelta = timedelta(minutes=5)
     """Limit of handling one row; the attempt fails after it."""
     on_unknown: OnUnknown = OnUnknown.RETRY

@@ -133,7 +133,7 @@ QUEUES = (
         columns={"email_id": "uuid", "delivery_id": "uuid"},
         key="project_id",
         batch=500,
-        concurrency=2_000,  # handling a row takes no time; its commit does the work
+        concurrency=1_000,
         poll=(0.05, 2.0),
     ),
     QueueSpec(
@@ -155,7 +155,7 @@ QUEUES = (
         },
         key="project_id",
         batch=500,
-        concurrency=500,
+        concurrency=1_000,
         poll=(0.05, 1.0),
     ),
     QueueSpec(
@@ -181,7 +181,7 @@ QUEUES = (
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=6)),
         key="project_id",
         batch=200,
-        concurrency=200,
+        concurrency=1_000,
         time_limit=timedelta(minutes=1),
         poll=(0.05, 1.0),
     ),

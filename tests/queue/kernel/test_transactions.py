@@ -2,6 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -13,10 +14,12 @@ from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.queue.handler import TransactionHandler
+from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.waiting import Handled, next_group
+from mailqueue.queue.worker import QueueWorker
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.queue.working import work_once
+from tests.queue.working import turn_to_end, work_once
 
 pytestmark = pytest.mark.anyio
 SPEC = queue_named("schedules")
@@ -117,6 +120,18 @@ async def test_the_due_rows_of_a_project_are_claimed_and_written_together(
         assert handler.commits == [ROWS]
         done = "SELECT count(*) FROM mailqueue.schedules WHERE status = 'completed'"
         assert await make.scalar(conn, done) == ROWS
+
+
+async def test_no_more_rows_are_claimed_than_the_process_may_handle_at_the_same_time(
+    database: DatabaseSettings,
+) -> None:
+    handler, in_progress = FakeTransactions(), InProgress()
+    worker = QueueWorker(database, replace(SPEC, concurrency=5), handler, in_progress)
+    async with connect(database) as conn:
+        await schedules(conn)
+        assert await turn_to_end(worker, await make.worker(conn)) == 5
+    await worker.close()
+    in_progress.close()
 
 
 async def test_a_row_whose_work_cannot_be_told_fails_alone(database: DatabaseSettings) -> None:
