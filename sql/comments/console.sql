@@ -43,8 +43,8 @@ SELECT mailqueue.describe_columns('console_actions', ARRAY[
 
 SELECT mailqueue.describe_columns('console_attempts', ARRAY[
     ['client_hash',
-     'SHA-256 of the network or browser; of mails with links to persons whose inboxes are watched, of the project or '
-     'the keyed hash of the address.'],
+     'SHA-256 of the network or browser; of links of the console by mail, of the network, the name or the project; of '
+     'mails with links to persons whose inboxes are watched, of the project or the keyed hash of the address.'],
     ['next_at', 'Theoretical arrival time of the next attempt (GCRA).']
 ]);
 

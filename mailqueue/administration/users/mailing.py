@@ -9,16 +9,16 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from mailqueue.administration.users import manage
+from mailqueue.administration.users import manage, store
 from mailqueue.administration.users.attempts import AttemptRate, Attempts
 from mailqueue.administration.users.beginning import network_hash
 from mailqueue.administration.users.model import LoginSource, PasswordLink
 from mailqueue.core.address import Address, InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.verdict import Fault, Rejected, Stage, Verdict
-from mailqueue.db.fetch import Lend
+from mailqueue.db.fetch import Conn, Lend
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.ports.transport import Envelope, SendAttempt, Transport
@@ -32,6 +32,8 @@ RESETS = AttemptRate(60.0, 5)
 """Requests for such a link from one network."""
 RESETS_OF_NAME = AttemptRate(1200.0, 3)
 """Requests for such a link for one name, whether there is such a user or not."""
+INVITED = AttemptRate(86.4, 1000)
+"""Links that the admins of one project have mailed; further ones are shown only."""
 SEND_SECONDS = 20.0
 """Seconds that the server has to take a mail: the person who invites waits for it."""
 MAX_RESETTING = 20
@@ -151,3 +153,12 @@ async def wait_for_turn(attempts: Attempts, client: LoginSource, name: str) -> N
     of_name = hashlib.sha256(b"reset of " + name.strip().lower().encode()).digest()
     await attempts.wait_for_turn(network, RESETS)
     await attempts.wait_for_turn(of_name, RESETS_OF_NAME)
+
+
+async def may_mail(conn: Conn, project: UUID) -> bool:
+    """Count a link that an admin of a project has mailed; return whether it may be."""
+    of_project = hashlib.sha256(b"links of " + project.bytes).digest()
+    taken = await store.take_attempt(
+        conn, of_project, seconds=INVITED.seconds, burst=INVITED.burst, wait=0.0
+    )
+    return taken is not None

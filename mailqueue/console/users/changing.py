@@ -8,6 +8,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from mailqueue.administration.users import manage
+from mailqueue.administration.users.mailing import address_of, may_mail
 from mailqueue.administration.users.model import PasswordLink, Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
@@ -15,11 +16,14 @@ from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
 from mailqueue.contract.administration import ConsoleUser
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.core.verdict import Accepted, Fault, Rejected
+from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 
 ADD = f"{USERS}/add"
+TOO_MANY = Rejected(
+    Fault.RATE_LIMITED, "", "too many links of this project were mailed", Stage.CONNECT
+)
 _LABELS = {"name": "the name", "role": "the role", "project": "projects"}
 
 
@@ -131,7 +135,13 @@ async def reset(context: PageContext) -> Response:
 async def hand_over(context: PageContext, made: PasswordLink) -> Response:
     """Mail a link to a user whose name is an address; else, or if that failed, show it, once."""
     mailer = context.console.link_mailer
-    verdict = None if mailer is None else await mailer.send(made)
+    verdict: Verdict | None = None
+    if mailer is not None and context.project is not None and address_of(made.name) is not None:
+        async with context.console.lend() as conn:
+            if not await may_mail(conn, context.project.id):
+                mailer, verdict = None, TOO_MANY
+    if mailer is not None:
+        verdict = await mailer.send(made)
     if isinstance(verdict, Accepted):
         return context.page("users/mailed.html", made=made)
     base = context.console.settings.console.url or str(context.request.base_url).rstrip("/")

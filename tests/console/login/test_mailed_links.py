@@ -125,6 +125,24 @@ async def test_a_server_that_does_not_answer_keeps_no_link_from_the_person_who_i
     assert not post.channel.is_usable
 
 
+async def test_one_project_has_few_links_mailed_and_the_others_shown(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailing, "INVITED", AttemptRate(1000.0, 2))
+    async with posting(database) as post, post.console.visitor() as visitor:
+        await post.console.add_user("ben", "project_admin", "default")
+        await visitor.log_in("ben")
+        names = ("cat", *(f"c{number}@example.com" for number in range(3)))
+        shown = [
+            (await visitor.submit(INVITE, INVITE, name=name, role="viewer")).text for name in names
+        ]
+        mails = await post.mails()
+
+    assert [recipients for recipients, _ in mails] == [("c0@example.com",), ("c1@example.com",)]
+    assert "/console/welcome?link=mq_link_" in shown[-1]
+    assert "too many links of this project were mailed" in shown[-1]
+
+
 async def test_a_forgotten_password_is_replaced_by_a_mailed_link_once(
     database: DatabaseSettings,
 ) -> None:
