@@ -2,17 +2,16 @@
 
 from datetime import timedelta
 
-from psycopg import OperationalError
-
 from mailqueue.core.errors import Unavailable
-from mailqueue.db.faults import unavailable
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.db.replica import BEHIND
+from mailqueue.db.reported import reported
 from mailqueue.operations.doctor.context import CheckContext, passed, problem
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as store
 from mailqueue.operations.store.health import ReportSource
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.actor import act_for
 
 NAME = "replica"
@@ -28,18 +27,17 @@ async def replica(context: CheckContext) -> Finding:
         return passed(NAME, f"none is configured here ({VARIABLE})")
     here = await _source(context.conn)
     try:
-        async with connect(settings, application_name="mailqueue/doctor") as conn:
-            there = await _source(conn)
-    except BEHIND as exc:
+        with reported(settings):
+            there = await _source_at(settings)
+    except Unavailable as exc:
         return _warning(
-            f"it lacks what reports read, so the primary answers them: {exc.diag.message_primary}",
-            fix=f"wait until it has replayed the last migration, or correct {VARIABLE}",
-        )
-    except (OperationalError, Unavailable) as exc:
-        why = unavailable(exc, settings) if isinstance(exc, OperationalError) else exc
-        return _warning(
-            f"{why}; reports are read from the primary",
+            f"{exc}; reports are read from the primary",
             fix=f"start the standby, or correct {VARIABLE}",
+        )
+    if isinstance(there, str):
+        return _warning(
+            f"it lacks what reports read, so the primary answers them: {there}",
+            fix=f"wait until it has replayed the last migration, or correct {VARIABLE}",
         )
     if there.first_project != here.first_project:
         return problem(
@@ -54,6 +52,15 @@ async def replica(context: CheckContext) -> Finding:
             fix="look at pg_stat_replication on the primary, and for long queries on the standby",
         )
     return passed(NAME, f"its counts are {late.total_seconds():.0f} seconds older than here")
+
+
+async def _source_at(settings: DatabaseSettings) -> ReportSource | str:
+    """Return what tells the servers apart; of one that is behind a migration, what it lacks."""
+    async with connect(settings, application_name="mailqueue/doctor") as conn:
+        try:
+            return await _source(conn)
+        except BEHIND as exc:
+            return exc.diag.message_primary or str(exc)
 
 
 async def _source(conn: Conn) -> ReportSource:
