@@ -46,7 +46,7 @@ async def open_pool(
     max_size: int | None = None,
     is_required: bool = True,
 ) -> AsyncIterator[Pool]:
-    """Open a pool of autocommit connections, each checked before use.
+    """Open a pool of autocommit connections, each checked before use if its last answer is old.
 
     `max_size` None is the connection string's `pool_max`, else 10. `is_required` says whether the
     server has to answer now.
@@ -67,7 +67,10 @@ async def open_pool(
         min_size=min(min_size, largest),
         max_size=largest,
         configure=_configure,
-        check=AsyncConnectionPool.check_connection,
+        # Only a pooler knows that a server went away behind it.
+        check=AsyncConnectionPool.check_connection
+        if settings.pooler is Pooler.TRANSACTION
+        else _check,
         connection_class=DurableConnection,
         reconnect_timeout=RECONNECT_SECONDS,
         timeout=CONNECT_SECONDS,
@@ -141,6 +144,12 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
     if settings.pooler is Pooler.TRANSACTION:
         arguments["prepare_threshold"] = None
     return arguments
+
+
+async def _check(conn: Conn) -> None:
+    """Ask the server for a sign of life, unless it has just given one: that is a round trip."""
+    if not (isinstance(conn, DurableConnection) and conn.is_fresh()):
+        await AsyncConnectionPool.check_connection(conn)
 
 
 async def _configure(conn: Conn) -> None:

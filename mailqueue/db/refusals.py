@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from psycopg import DatabaseError
 from psycopg.errors import InvalidParameterValue, LockNotAvailable
 
-from mailqueue.core.errors import Conflict, InvalidField, Refusal
+from mailqueue.core.errors import Conflict, InvalidField, Refusal, Unauthorized
 from mailqueue.db.faults import project_full
+
+_KEY_ENDED = "MQ004"
 
 
 @contextmanager
@@ -16,6 +18,10 @@ def refusals(*, otherwise: str | None = None) -> Iterator[None]:
 
     `otherwise` names the field of a value that PostgreSQL itself refuses; without it, that error
     stays as it is.
+
+    Raises:
+        InvalidField: naming the field.
+        Unauthorized: a key that the statement needs is not valid.
     """
     try:
         yield
@@ -25,6 +31,10 @@ def refusals(*, otherwise: str | None = None) -> Iterator[None]:
             raise
         why = (exc.diag.message_primary or str(exc)).removeprefix(f"{field}: ")
         raise InvalidField(field, why, Refusal.of(exc.diag.constraint_name)) from exc
+    except DatabaseError as exc:
+        if exc.sqlstate == _KEY_ENDED:
+            raise Unauthorized(exc.diag.message_primary or str(exc)) from exc
+        raise
 
 
 @contextmanager

@@ -2,13 +2,16 @@
 
 import asyncio
 import os
+import select
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
+from psycopg_pool import AsyncConnectionPool
 
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.core.secret import Secret
+from mailqueue.db.durable import FRESH_SECONDS
 from mailqueue.db.fetch import Conn, many
 from mailqueue.db.pool import Pool, borrow, connect, open_pool
 from mailqueue.embedded.ports import free_port
@@ -116,10 +119,47 @@ async def test_a_connection_cut_while_it_lay_in_the_pool_is_not_lent(shared_db: 
     async with open_pool(settings) as pool, connect(settings) as other:
         async with pool.connection() as lent:
             pid = lent.info.backend_pid
-        await other.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        await other.execute("SELECT pg_terminate_backend(%s, 60000)", (pid,))
 
         async with borrow(pool, settings) as lent:
             assert lent.info.backend_pid != pid
+
+
+@pytest.mark.parametrize(
+    ("answered_ago", "checks"), [(0, 0), (FRESH_SECONDS + 1, 1)], ids=["just now", "long ago"]
+)
+async def test_a_connection_is_asked_for_a_sign_of_life_unless_it_has_just_given_one(
+    shared_db: str, monkeypatch: pytest.MonkeyPatch, answered_ago: int, checks: int
+) -> None:
+    asked = []
+
+    async def ask(conn: Conn) -> None:
+        asked.append(conn)
+
+    monkeypatch.setattr(AsyncConnectionPool, "check_connection", staticmethod(ask))
+    settings = replace(DatabaseSettings(Secret(shared_db), pool_max=1), pooler=Pooler.NONE)
+    async with open_pool(settings) as pool:
+        async with pool.connection() as lent:
+            await lent.execute("SELECT 1")
+            lent._answered_at -= answered_ago  # type: ignore[attr-defined]
+
+        async with borrow(pool, settings) as lent:
+            assert len(asked) == checks
+
+
+async def test_what_the_server_has_sent_meanwhile_is_read_before_the_connection_is_lent(
+    shared_db: str,
+) -> None:
+    settings = DatabaseSettings(Secret(shared_db), pool_max=1)
+    async with open_pool(settings) as pool, connect(settings) as other:
+        async with pool.connection() as lent:
+            await lent.execute("LISTEN something")
+        await other.execute("NOTIFY something")
+        select.select([lent.pgconn.socket], [], [], 60)
+
+        async with borrow(pool, settings) as again:
+            assert again is lent
+            assert again.is_fresh()  # type: ignore[attr-defined]
 
 
 async def test_a_connection_cut_while_it_is_used_says_that_the_server_went_away(

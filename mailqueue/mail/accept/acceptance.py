@@ -6,7 +6,7 @@ this folder, and of the SQL functions behind it. `intake.py` accepts emails of m
 commit.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -64,21 +64,24 @@ async def accept(
     project: str,
     is_trial: bool = False,
     templates: TemplateCache | None = None,
+    keys: Collection[UUID] = (),
 ) -> list[AcceptResult]:
     """Accept emails in one transaction; return a result for each, in order.
 
     A refused email does not affect the others. A trial is rolled back. `templates` is the cache by
-    which templates and their variables are checked; None if the caller has checked them.
+    which templates and their variables are checked; None if the caller has checked them. `keys` are
+    the API keys of the callers that must still be valid.
 
     Raises:
         InvalidField: there is no such project.
+        Unauthorized: one of the keys is no longer valid, and nothing is stored.
     """
     faults: Sequence[InvalidField | None] = [None] * len(emails)
     if templates is not None:
         faults = await faults_of(conn, templates, emails, project=project)
     good = [email for email, fault in zip(emails, faults, strict=True) if fault is None]
     # A single mail too: the batch returns its result, which saves a second statement.
-    rows = await enqueue_batch(conn, good, project=project, is_trial=is_trial)
+    rows = await enqueue_batch(conn, good, project=project, is_trial=is_trial, keys=keys)
     results = iter(await _results_of(conn, rows))
     return [next(results) if fault is None else fault for fault in faults]
 
@@ -145,14 +148,17 @@ def results_of(rows: Sequence[SharedRow]) -> AcceptedBatch:
 
 
 async def accept_messages(
-    conn: Conn, messages: Sequence[PreparedRaw], *, project: str
+    conn: Conn, messages: Sequence[PreparedRaw], *, project: str, keys: Collection[UUID] = ()
 ) -> list[Sent]:
     """Accept finished messages in one statement, all or none; return the result of each.
 
+    `keys` are the API keys of the callers that must still be valid.
+
     Raises:
         InvalidField: one of them is refused, and nothing is stored.
+        Unauthorized: one of the keys is no longer valid, and nothing is stored.
     """
-    rows = await accept_prepared(conn, messages, project=project)
+    rows = await accept_prepared(conn, messages, project=project, keys=keys)
     return [_sent(row.id, row.status, row.reason) for row in rows]
 
 

@@ -1,8 +1,10 @@
 """Emails as callers hand them in, and the batch call of SQL that accepts them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import UUID
 
 from mailqueue.core import storable_text
 from mailqueue.core.address import InvalidAddress, parse_mailbox
@@ -25,22 +27,26 @@ class NewEmail:
 
 
 async def enqueue_batch(
-    conn: Conn, emails: Sequence[NewEmail], *, project: str, is_trial: bool = False
+    conn: Conn,
+    emails: Sequence[NewEmail],
+    *,
+    project: str,
+    is_trial: bool = False,
+    keys: Collection[UUID] = (),
 ) -> list[BatchRow]:
     """Accept emails in one transaction; return a row for each, in order, also for refused ones.
 
-    A trial is rolled back.
+    A trial is rolled back. `keys` are those of its callers.
 
     Raises:
         InvalidField: there is no such project.
+        Unauthorized: one of the keys is no longer valid, and nothing is stored.
     """
     refused = {n: fault for n, email in enumerate(emails) if (fault := unstorable(email))}
     messages = [message_of(email) for n, email in enumerate(emails) if n not in refused]
-    if is_trial:
-        async with conn.transaction(force_rollback=True):
-            rows = iter(await enqueue_store.enqueue_batch(conn, project, messages))
-    else:  # one statement is its own transaction, without BEGIN and COMMIT
-        rows = iter(await enqueue_store.enqueue_batch(conn, project, messages))
+    # One statement is its own transaction, without BEGIN and COMMIT.
+    async with conn.transaction(force_rollback=True) if is_trial else nullcontext():
+        rows = iter(await enqueue_store.enqueue_batch(conn, project, messages, keys=keys))
     return [
         BatchRow(n, None, "rejected", str(refused[n])) if n in refused else _moved(next(rows), n)
         for n in range(len(emails))

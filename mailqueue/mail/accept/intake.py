@@ -3,12 +3,13 @@
 A request is answered after the commit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 from mailqueue.contract.sending import Sent
 from mailqueue.core.crashpoints import reach
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import InvalidField, Unauthorized
 from mailqueue.db.fetch import Conn
 from mailqueue.db.group_commit import GroupCommit, GroupLimits, Size, Waiter
 from mailqueue.db.pool import Pool, borrow
@@ -31,6 +32,9 @@ Mail = TypeVar("Mail", NewEmail, PreparedRaw)
 class _Item(NamedTuple, Generic[Mail]):
     caller: Caller
     mail: Mail
+
+
+_Waiting = Waiter[_Item[Mail], Sent]
 
 
 class Intake:
@@ -71,41 +75,74 @@ class Intake:
 
     async def _accept_emails(self, group: Sequence[Waiter[_Item[NewEmail], Sent]]) -> None:
         async with borrow(self._pool, self._database) as conn:
-            for project, some in (await _by_project(conn, group)).items():
-                emails = [waiter.item.mail for waiter in some]
-                results = await accept(conn, emails, project=project)
-                reach("api.accepted")
-                for waiter, result in zip(some, results, strict=True):
-                    if isinstance(result, InvalidField):
-                        waiter.fail(result)
-                    else:
-                        waiter.succeed(result)
+            for project, some in _by_project(group).items():
+                try:
+                    await _accept_emails(conn, some, project, keys=_keys_of(some))
+                except Unauthorized:
+                    if valid := await _valid(conn, some):
+                        await _accept_emails(conn, valid, project)
 
     async def _accept_messages(self, group: Sequence[Waiter[_Item[PreparedRaw], Sent]]) -> None:
         async with borrow(self._pool, self._database) as conn:
-            for project, unordered in (await _by_project(conn, group)).items():
+            for project, unordered in _by_project(group).items():
                 # Every process takes keys in this order, so that there is no deadlock.
                 some = sorted(unordered, key=lambda waiter: waiter.item.mail.key)
-                messages = [waiter.item.mail for waiter in some]
-                results = await accept_messages(conn, messages, project=project)
-                reach("submission.accepted")
-                for waiter, result in zip(some, results, strict=True):
-                    waiter.succeed(result)
+                try:
+                    await _accept_messages(conn, some, project, keys=_keys_of(some))
+                except Unauthorized:
+                    if valid := await _valid(conn, some):
+                        await _accept_messages(conn, valid, project)
 
 
-async def _by_project(
-    conn: Conn, group: Sequence[Waiter[_Item[Mail], Sent]]
-) -> dict[str, list[Waiter[_Item[Mail], Sent]]]:
-    """Return the mails of active keys by project; refuse the others."""
-    valid = await in_force(conn, {waiter.item.caller.id for waiter in group})
-    found: dict[str, list[Waiter[_Item[Mail], Sent]]] = {}
-    for waiter in group:
-        caller = waiter.item.caller
-        if caller.id in valid:
-            found.setdefault(caller.project, []).append(waiter)
+async def _accept_emails(
+    conn: Conn,
+    some: Sequence[_Waiting[NewEmail]],
+    project: str,
+    *,
+    keys: Collection[UUID] = (),
+) -> None:
+    emails = [waiter.item.mail for waiter in some]
+    results = await accept(conn, emails, project=project, keys=keys)
+    reach("api.accepted")
+    for waiter, result in zip(some, results, strict=True):
+        if isinstance(result, InvalidField):
+            waiter.fail(result)
         else:
-            waiter.fail(not_in_force())
+            waiter.succeed(result)
+
+
+async def _accept_messages(
+    conn: Conn,
+    some: Sequence[_Waiting[PreparedRaw]],
+    project: str,
+    *,
+    keys: Collection[UUID] = (),
+) -> None:
+    messages = [waiter.item.mail for waiter in some]
+    results = await accept_messages(conn, messages, project=project, keys=keys)
+    reach("submission.accepted")
+    for waiter, result in zip(some, results, strict=True):
+        waiter.succeed(result)
+
+
+def _by_project(group: Sequence[_Waiting[Mail]]) -> dict[str, list[_Waiting[Mail]]]:
+    found: dict[str, list[_Waiting[Mail]]] = {}
+    for waiter in group:
+        found.setdefault(waiter.item.caller.project, []).append(waiter)
     return found
+
+
+def _keys_of(some: Sequence[_Waiting[Mail]]) -> frozenset[UUID]:
+    return frozenset(waiter.item.caller.id for waiter in some)
+
+
+async def _valid(conn: Conn, some: Sequence[_Waiting[Mail]]) -> list[_Waiting[Mail]]:
+    """Return the mails of valid keys; refuse the others."""
+    valid = await in_force(conn, _keys_of(some))
+    for waiter in some:
+        if waiter.item.caller.id not in valid:
+            waiter.fail(not_in_force())
+    return [waiter for waiter in some if waiter.item.caller.id in valid]
 
 
 def _size_of(item: _Item[PreparedRaw]) -> Size:

@@ -7,10 +7,10 @@ signature is prepended; no other byte changes.
 import hashlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, Refusal
@@ -97,14 +97,16 @@ class PreparedRaw:
 
 
 async def accept_prepared(
-    conn: Conn, emails: Sequence[PreparedRaw], *, project: str
+    conn: Conn, emails: Sequence[PreparedRaw], *, project: str, keys: Collection[UUID] = ()
 ) -> list[BatchRow]:
     """Accept finished messages in one statement, all or none; return a row for each, in order.
 
-    A message to many recipients becomes several mails; its row is that of the first.
+    A message to many recipients becomes several mails; its row is that of the first. `keys` are
+    those of its callers.
 
     Raises:
         InvalidField: one of them is refused, and nothing is stored.
+        Unauthorized: one of the keys is no longer valid, and nothing is stored.
     """
     documents = [
         {**document, "octets": place}
@@ -112,7 +114,7 @@ async def accept_prepared(
         for document in email.documents
     ]
     octets = [email.octets for email in emails]
-    rows = iter(await raw_store.accept(conn, project, documents, octets))
+    rows = iter(await raw_store.accept(conn, project, documents, octets, keys=keys))
     accepted = []
     for place, email in enumerate(emails):
         first, *_ = islice(rows, len(email.documents))

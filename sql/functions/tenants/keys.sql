@@ -54,6 +54,20 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.keys_in_force(uuid[]) IS 'Those of these keys that are valid now.';
 
+-- The argument of a statement that accepts for keys: it is evaluated before anything is written, and saves a statement.
+CREATE OR REPLACE FUNCTION mailqueue.project_of_keys(p_project text, p_keys uuid[]) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF cardinality(mailqueue.keys_in_force(p_keys)) < cardinality(p_keys) THEN
+        RAISE EXCEPTION 'this API key is not valid' USING ERRCODE = 'MQ004';
+    END IF;
+    RETURN p_project;
+END $$;
+COMMENT ON FUNCTION mailqueue.project_of_keys(text, uuid[]) IS
+    'The name of the project; raises MQ004 unless each of these different keys is valid now. p_keys NULL: no check.';
+
 CREATE OR REPLACE FUNCTION mailqueue.key_words(k mailqueue.api_keys) RETURNS jsonb
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -1,6 +1,6 @@
 """SQL that accepts mail."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +14,18 @@ from mailqueue.mail.model import BatchRow
 
 
 async def enqueue_batch(
-    conn: Conn, project: str, messages: Sequence[Mapping[str, object]]
+    conn: Conn,
+    project: str,
+    messages: Sequence[Mapping[str, object]],
+    *,
+    keys: Collection[UUID] = (),
 ) -> list[BatchRow]:
-    """Accept many mails; return one row each, in order."""
-    asked = {"project": project, "messages": Jsonb([with_wire_domains(one) for one in messages])}
+    """Accept many mails while keys are valid; return one row each, in order."""
+    asked = {
+        "project": project,
+        "keys": list(keys) or None,
+        "messages": Jsonb([with_wire_domains(one) for one in messages]),
+    }
     with refusals():
         return await fetch.many(conn, "enqueue_batch", asked, BatchRow)
 

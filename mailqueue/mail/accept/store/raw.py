@@ -1,6 +1,7 @@
 """SQL that accepts finished messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -11,11 +12,22 @@ from mailqueue.mail.model import BatchRow
 
 
 async def accept(
-    conn: Conn, project: str, documents: Sequence[Mapping[str, object]], octets: Sequence[bytes]
+    conn: Conn,
+    project: str,
+    documents: Sequence[Mapping[str, object]],
+    octets: Sequence[bytes],
+    *,
+    keys: Collection[UUID],
 ) -> list[BatchRow]:
-    """Accept messages, all or none; return one row each, in order. InvalidField names an invalid
-    field.
+    """Accept messages while keys are valid, all or none; return one row each, in order.
+
+    InvalidField names an invalid field.
     """
-    asked = {"project": project, "documents": Jsonb(list(documents)), "octets": list(octets)}
+    asked = {
+        "project": project,
+        "keys": list(keys) or None,
+        "documents": Jsonb(list(documents)),
+        "octets": list(octets),
+    }
     with refusals():
         return await fetch.many(conn, "accept_raw", asked, BatchRow)
