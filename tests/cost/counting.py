@@ -51,7 +51,7 @@ class Cost:
     """The cost of some work, or of one unit of it."""
 
     statements: float
-    """Statements that sessions sent, each a round trip; the check of a pooled connection too."""
+    """Statements that sessions sent, each a round trip; those that ask a pooled connection too."""
     plans: float
     """Plans that PostgreSQL made, for statements inside functions too."""
     commits: float
