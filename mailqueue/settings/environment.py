@@ -32,6 +32,7 @@ from mailqueue.settings.oidc import OidcSettings
 from mailqueue.settings.rabbitmq import RabbitSettings, rabbitmq_of
 from mailqueue.settings.secret_files import secret_of
 from mailqueue.settings.submission import SubmissionSettings
+from mailqueue.settings.traces import TraceSettings, traces_of
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.settings.trap import TrapSettings
 from mailqueue.settings.variables import (
@@ -143,6 +144,7 @@ class Settings:
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     rabbitmq: RabbitSettings = field(default_factory=RabbitSettings)
     channels: ChannelSettings = field(default_factory=ChannelSettings)
+    traces: TraceSettings = field(default_factory=TraceSettings)
     gmail: GmailSettings | None = None  # None: no inbox at Gmail is watched
     given: frozenset[str] = frozenset()  # variables that are set, in lower case and no prefix
 
@@ -247,6 +249,7 @@ def grouped(env: Environment) -> Settings:
         metrics=MetricsSettings(env.metrics_host, env.metrics_port),
         rabbitmq=rabbitmq_of(env),
         channels=channels_of(env),
+        traces=traces_of(env),
         gmail=gmail_of(env),
         given=frozenset(env.model_fields_set),
     )

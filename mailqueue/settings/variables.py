@@ -32,6 +32,7 @@ from mailqueue.settings.oidc import (
 from mailqueue.settings.rabbitmq import RabbitVariables
 from mailqueue.settings.secret_files import SecretFileVariables
 from mailqueue.settings.submission import SubmissionSettings
+from mailqueue.settings.traces import TraceVariables
 from mailqueue.settings.tracking import parse_public_url
 
 
@@ -188,6 +189,7 @@ class ServiceVariables(
     RabbitVariables,
     ChannelVariables,
     GmailVariables,
+    TraceVariables,
     SecretFileVariables,
 ):
     """The variables of single services, and of secrets in files."""

@@ -41,12 +41,16 @@ OTHERS: dict[str, Any] = {
     "bounces_domains": NAMES,
     "max_send_rate": 7.0,
     "gmail_topic": "projects/other/topics/inboxes",
+    "traces_url": "http://127.0.0.1:4318/v1/traces",
+    "traces_headers": Secret("api-key=word"),
+    "traces_ratio": 0.5,
 }
 
 SECRET_FILES = {
     "database_password_file": "word",
     "master_key_file": b64encode(bytes(32)).decode(),
     "master_key_previous_file": b64encode(bytes(32)).decode(),
+    "traces_headers_file": "api-key=word",
 }
 """What stands in the files that variables name."""
 

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.anyio
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 IDS = {"conversation_id": "c-81", "correlation_id": "order-81", "traceparent": TRACE}
+TRACED = {"trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7"}
 HEADERS = {"ConversationId": "c-81", "CorrelationId": "order-81", "traceparent": TRACE.upper()}
 
 
@@ -76,7 +77,7 @@ async def test_ids_go_from_the_event_to_the_mail_its_log_and_its_webhooks(
         assert data[email].items() >= IDS.items()
         mine = [line for line in lines if line["email_id"] == email]
         assert [line["event"] for line in mine] == ["email.claimed", "email.outcome"]
-        assert all(line.items() >= IDS.items() for line in mine)
+        assert all(line.items() >= (IDS | TRACED).items() for line in mine)
         assert mine[0]["attempt"] == 1
         assert mine[1]["outcome"] == "sent"
         hooks = [json.loads(one.body) for one in receiver.requests]
@@ -95,7 +96,7 @@ async def test_ids_go_from_the_event_to_the_mail_its_log_and_its_webhooks(
         ({"correlation_id": 81, "conversation_id": None, "traceparent": ["x"]}, {}),
         ({"correlation_id": "a\nb", "conversation_id": "x" * 201, "traceparent": ""}, {}),
         ({"correlation_id": "annabel@example.com"}, {"correlation_id": "ann***@example.com"}),
-        (IDS, IDS),
+        (IDS, IDS | TRACED),
     ],
     ids=["none", "array", "others", "types", "texts", "address", "all"],
 )

@@ -20,6 +20,7 @@ COMMAND_BY_FILE = {
     "rabbitmq.py": ["worker", "rabbitmq"],
     "send.py": ["worker", "send"],
     "submission.py": ["worker", "submission"],
+    "traces.py": ["worker", "traces"],
     "webhooks.py": ["worker", "webhooks"],
 }
 _ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -168,7 +168,7 @@ async def accept_all(
         try:
             if isinstance(one, InvalidField):
                 raise one
-            emails[index] = sending_service.new_email(call.caller, one)
+            emails[index] = sending_service.new_email(call.caller, one, call.traceparent)
         except InvalidField as exc:
             if is_strict:
                 raise OneRefused(index, exc) from None

@@ -118,7 +118,7 @@ def _emails(call: RequestContext, ready: Sequence[Wanted]) -> tuple[list[int], l
     emails: list[NewEmail] = []
     for index, one in enumerate(ready):
         try:
-            some = split(sending_service.new_email(call.caller, one))
+            some = split(sending_service.new_email(call.caller, one, call.traceparent))
         except InvalidField as exc:
             raise OneRefused(index, exc) from None
         places += [index] * len(some)

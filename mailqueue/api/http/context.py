@@ -14,6 +14,7 @@ from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.http.responses import IS_NAMED, REQUEST_ID
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import NotFound
+from mailqueue.core.trace_context import only_one
 from mailqueue.db.fetch import Conn
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.model import Admin, Caller
@@ -120,6 +121,13 @@ class RequestContext:
         """Return the header Idempotency-Key."""
         given = headers_by_name(self.request).get(b"idempotency-key")
         return None if given is None else given.decode("latin-1")
+
+    @property
+    def traceparent(self) -> str | None:
+        """Return the header traceparent; None if it is missing, invalid or stands twice."""
+        if b"traceparent" not in headers_by_name(self.request):
+            return None
+        return only_one(self.request.headers.getlist("traceparent"))
 
     def kept_key(self, key: str) -> str:
         """Return an idempotency key as stored: those of test keys are separate from live keys."""

@@ -1,7 +1,7 @@
 """Endpoints that send one content to many recipients, and show the result."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +14,7 @@ from mailqueue.api.sending.prepare import routed
 from mailqueue.api.sending.schema import BatchRecipient, BatchRequest, SmtpOverride
 from mailqueue.contract.sending import Batch, BatchResult, BatchState
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.trace_context import with_traceparent
 from mailqueue.mail.accept.acceptance import (
     AcceptedBatch,
     AcceptResult,
@@ -51,7 +52,7 @@ async def sent_to_many(
     call: RequestContext,
     request: Any,
     contents: Sequence[dict[str, Any]],
-    recipients: Sequence[dict[str, Any]],
+    recipients: Sequence[Mapping[str, Any]],
     *,
     category: str | None = None,
 ) -> Batch:
@@ -66,6 +67,8 @@ async def sent_to_many(
     shared = {name: options.pop(name) for name in _SHARED if name in options}
     if category is not None:
         options.setdefault("category", category)
+    if (traceparent := call.traceparent) is not None:
+        recipients = [with_traceparent(one, traceparent) for one in recipients]
     batch = NewBatch([content | shared for content in contents], options, recipients)
     is_strict = request.mode == "strict"
     try:

@@ -54,7 +54,7 @@ async def run_dry(
     """
     if request.smtp_override is not None:
         raise InvalidField("dry_run", "cannot be given together with smtp_override")
-    email = sending_service.new_email(call.caller, request)
+    email = sending_service.new_email(call.caller, request, call.traceparent)
     caller = call.caller
     try:
         if (for_list := await _of_list(call, email, category)) is not None:

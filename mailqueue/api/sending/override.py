@@ -62,11 +62,15 @@ async def sent_by_override(
     server = server_of(override)
     try:
         if override.queue:
-            queued = await _queued(call, sending_service.new_email(call.caller, request), server)
+            queued = await _queued(
+                call, sending_service.new_email(call.caller, request, call.traceparent), server
+            )
             return json_answer(queued, status=HTTPStatus.ACCEPTED)
         said = request if isinstance(request, SendRequest) else given_override(chosen, request)
         return json_answer(
-            await _sent_now(call, sending_service.new_email(call.caller, said), server)
+            await _sent_now(
+                call, sending_service.new_email(call.caller, said, call.traceparent), server
+            )
         )
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None

@@ -9,6 +9,7 @@ from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
+from mailqueue.core.trace_context import with_traceparent
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusal_of
 from mailqueue.mail.accept.acceptance import AcceptResult, accept
@@ -29,14 +30,16 @@ FIELD_BY_OPTION: Mapping[str, str] = {
 """Field of a request by its SQL name, where they differ."""
 
 
-def new_email(caller: Caller, request: SendRequest | TemplateRequest) -> NewEmail:
-    """Return the mail of a request. Pure.
+def new_email(
+    caller: Caller, request: SendRequest | TemplateRequest, traceparent: str | None = None
+) -> NewEmail:
+    """Return the mail of a request, with the trace context of its headers. Pure.
 
     Raises:
         InvalidField: a test key that names a sender other than the trap.
         Conflict: a test key in a project without a trap.
     """
-    options = options_for(caller, request.options())
+    options = with_traceparent(options_for(caller, request.options()), traceparent)
     if isinstance(request, TemplateRequest):
         return NewEmail(recipient=request.to[0], subject=None, options=options)
     return NewEmail(
@@ -67,7 +70,7 @@ async def accepted(call: RequestContext, request: SendRequest | TemplateRequest)
     Raises:
         InvalidField: the mail is refused.
     """
-    email = new_email(call.caller, request)
+    email = new_email(call.caller, request, call.traceparent)
     try:
         sent = await call.runtime.intake.accept(call.caller, email, size=call.size)
     except InvalidField as exc:
@@ -87,7 +90,7 @@ async def accepted_or_expanding(
     if not is_list_name(request.to[0]):  # nearly every email
         return await accepted(call, request)
     try:
-        sent = await accepted_for_list(call, new_email(call.caller, request))
+        sent = await accepted_for_list(call, new_email(call.caller, request, call.traceparent))
     except InvalidField as exc:
         raise renamed(exc) from None
     if sent is None:

@@ -217,6 +217,21 @@ SERVICES = (
         unit="mailqueue-idle",
     ),
     Service(
+        name="traces",
+        command=("worker", "traces"),
+        summary="Export traces of emails to a collector of OpenTelemetry.",
+        login=ServiceLogin.WORKER,
+        in_up=InUp.BESIDE,
+        listener="mailqueue.wiring.services.traces:traces",
+        help=(
+            "Export attempts and events of emails as spans until SIGTERM.\n\n"
+            "MAILQUEUE_TRACES_URL names the collector, which takes OTLP over HTTP in JSON. Any "
+            "number of processes may run: one at a time exports."
+        ),
+        examples=("MAILQUEUE_TRACES_URL=http://127.0.0.1:4318/v1/traces mailqueue worker traces",),
+        needs=("traces_url",),
+    ),
+    Service(
         name="inbound",
         command=("worker", "inbound"),
         summary="Process requests of providers and bounce mail.",

@@ -1,7 +1,7 @@
 """Accept finished messages and send them unchanged, except for a few header fields.
 
-Bcc, Return-Path and our own fields are removed, a missing Date or Message-ID is added, the DKIM
-signature is prepended; no other byte changes.
+Bcc, Return-Path, a trace context and our own fields are removed, a missing Date or Message-ID is
+added, the DKIM signature is prepended; no other byte changes.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 from mailqueue.core.address import InvalidAddress, Mailbox, parse_address
 from mailqueue.core.errors import InvalidField, Refusal
 from mailqueue.core.storable_text import storable, unstorable
+from mailqueue.core.trace_context import TRACEPARENT, only_one, with_traceparent
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept import message_headers
 from mailqueue.mail.accept.shares import MAX_RECIPIENTS, Share, messages_of
@@ -40,11 +41,12 @@ MAX_NAME_CHARACTERS = 255
 """Most Received fields; a message with more is in a loop."""
 NO_SUBJECT = "(no subject)"
 
-_REMOVED = frozenset({"bcc", "resent-bcc", "return-path"})
+_TRACE = frozenset({TRACEPARENT, "tracestate"})
+_REMOVED = frozenset({"bcc", "resent-bcc", "return-path"}) | _TRACE
 # Fields that a client writes anew at each attempt; see `fingerprint`.
-_FLEETING = frozenset(
-    {"date", "message-id", "received", "user-agent", "x-mailer", "dkim-signature"}
-)
+_FLEETING = _TRACE | {
+    *("date", "message-id", "received", "user-agent", "x-mailer", "dkim-signature")
+}
 _BOUNDARY = re.compile(rb"boundary[ \t]*=[ \t]*\"?([^\";\s]{4,70})", re.IGNORECASE)
 _MAX_BOUNDARIES = 20
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -150,7 +152,8 @@ def prepared(email: RawEmail) -> PreparedRaw:
         raise InvalidField("message", why, Refusal.MAIL_LOOP)
     author = _author(head)
     asked = message_headers.options_of(head)
-    options = asked | dict(email.options)
+    traceparent = only_one([each.decoded for each in head.named(TRACEPARENT)])
+    options = dict(with_traceparent(asked | dict(email.options), traceparent))
     if asked.get("sender", options.get("sender")) != options.get("sender"):  # by a test key
         why = (
             f"{options['sender']} must be the sender account of this email, got {asked['sender']!r}"
@@ -194,7 +197,7 @@ def _own_key(email: RawEmail, head: RawHead) -> str:
     for address in sorted(set(email.recipients)):
         digest.update(address.encode() + b"\n")
     for each in head.fields:
-        if each.name.lower() not in ("received", "return-path"):
+        if each.name.lower() not in _TRACE | {"received", "return-path"}:
             digest.update(each.octets)
     digest.update(memoryview(email.octets)[head.end :])
     return f"message:{digest.hexdigest()}"

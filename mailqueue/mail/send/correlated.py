@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from uuid import UUID
 
+from mailqueue.core.trace_context import context_of
 from mailqueue.mail.model import ClaimedEmail, SendOutcome
 from mailqueue.telemetry.log import get_logger, mask
 
@@ -19,16 +20,20 @@ log = get_logger(__name__)
 def correlation_of(email: ClaimedEmail) -> dict[str, str]:
     """Return the ids in the custom data of an email that can be logged, masked where they have @.
 
-    Other values than printable ASCII of at most 200 characters are left out.
+    Other values than printable ASCII of at most 200 characters are left out. A trace context is
+    also there as `trace_id` and `span_id`, by which logs are linked to traces.
     """
     data = email.custom_data
     if not isinstance(data, dict):
         return {}
-    return {
+    found = {
         key: mask(value) if "@" in value else value
         for key in _IDS
         if isinstance(value := data.get(key), str) and _ID.fullmatch(value)
     }
+    if (context := context_of(data)) is not None:
+        found |= {"trace_id": context.trace_id, "span_id": context.span_id}
+    return found
 
 
 class CorrelationLog:

@@ -6,6 +6,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT CASE WHEN p_is_test THEN E'test\x1f' || p_key ELSE p_key END $$;
 COMMENT ON FUNCTION mailqueue.kept_key(text, boolean) IS 'An idempotency key as stored in idempotency_keys.';
 
+-- A request that is repeated has another span. Custom data without a context changes no fingerprint.
+CREATE OR REPLACE FUNCTION mailqueue.without_trace(p_data jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT CASE WHEN jsonb_typeof(p_data) = 'object' AND p_data ? 'traceparent'
+                THEN nullif(p_data - 'traceparent', '{}') ELSE p_data END
+$$;
+COMMENT ON FUNCTION mailqueue.without_trace(jsonb) IS
+    'Custom data without its trace context; NULL if nothing else is in it.';
+
 -- The id of the email accepted under this key, or NULL if the key was free and is taken now. Only requests with the
 -- same key wait for each other.
 --
@@ -19,7 +29,7 @@ DECLARE
         jsonb_build_array(
             q.recipient_email, q.recipient_name, CASE WHEN q.template IS NULL THEN q.subject END, q.html_body,
             q.text_body, q.from_email, q.from_name, q.reply_to, q.headers, q.also_to, q.cc, q.bcc, q.category,
-            q.campaign_id, q.tags, q.custom_data, q.lane_id)::text
+            q.campaign_id, q.tags, mailqueue.without_trace(q.custom_data), q.lane_id)::text
         || coalesce(q.attachments::text, '')
         || coalesce(q.template || ' ' || q.language, '')
         || CASE WHEN num_nonnulls(q.track_opens, q.track_clicks, q.unsubscribe) > 0

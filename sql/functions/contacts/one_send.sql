@@ -30,7 +30,10 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     v_key text := p_message ->> 'idempotency_key';
-    v_print bytea := sha256(convert_to((jsonb_strip_nulls(p_message) - 'idempotency_key')::text, 'UTF8'));
+    v_print bytea := sha256(convert_to((jsonb_strip_nulls(
+        CASE WHEN p_message ? 'custom_data'
+             THEN jsonb_set_lax(p_message, '{custom_data}', mailqueue.without_trace(p_message -> 'custom_data'))
+             ELSE p_message END) - 'idempotency_key')::text, 'UTF8'));
     v_old record;
 BEGIN
     IF v_key IS NULL THEN

@@ -14,6 +14,7 @@ from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
+from mailqueue.core.trace_context import with_traceparent
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
 from mailqueue.mime.rawhead import first_field
 
@@ -60,7 +61,7 @@ async def accepted_message(
     raw = RawEmail(
         octets=octets,
         recipients=tuple(dict.fromkeys(split_mailbox(one)[1] for one in recipients)),
-        options=sending_service.options_for(call.caller, given),
+        options=with_traceparent(sending_service.options_for(call.caller, given), call.traceparent),
         by=call.by,
     )
     try:

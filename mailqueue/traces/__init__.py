@@ -1,0 +1,1 @@
+"""Traces of emails: what the database recorded about them, exported as spans of OpenTelemetry."""

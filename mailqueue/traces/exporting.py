@@ -1,0 +1,207 @@
+"""Exports spans to a collector by OTLP over HTTP, a page of them at a time.
+
+The database remembers how far it is: a collector that is down costs memory for one page and
+nothing else, and gets what was missed afterwards. One process at a time exports.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import uuid4
+
+import orjson
+
+from mailqueue.core.crashpoints import reach
+from mailqueue.core.errors import MailqueueError
+from mailqueue.db.fetch import Conn
+from mailqueue.ports.webhook import Posted, Poster, WebhookHeaders
+from mailqueue.telemetry.log import get_logger
+from mailqueue.traces import store
+from mailqueue.traces.model import TracePage, TraceStep
+from mailqueue.traces.otlp import CONTENT_TYPE, encode, rejected_of
+from mailqueue.traces.spans import spans_of
+
+PAGE_STEPS = 500
+"""Attempts and events of one request, of 3 spans each at most: about 2 MB as JSON."""
+MAX_AGE = timedelta(days=1)
+"""Age from which what a collector did not take is left out."""
+FULL_PAGE = timedelta(seconds=59)
+"""Time from which a page counts as full: SQL's begin_trace_page() lets it cover a minute."""
+LEASE = timedelta(minutes=1)
+"""Time after which another process exports in place of one that has died."""
+IDLE_SECONDS = 1.0
+HELD_SECONDS = 10.0
+MAX_WAIT_SECONDS = 60.0
+"""Longest wait after a failure; the first is IDLE_SECONDS, and each doubles."""
+_UNUSABLE = frozenset({400, 413, 415, 422})
+"""Answers to a request that stays as it is: its spans are left out."""
+
+LendTraces = Callable[[], AbstractAsyncContextManager[Conn]]
+log = get_logger(__name__)
+
+
+class ExportState(StrEnum):
+    """What one turn of the exporter came to."""
+
+    MORE = "more"  # there may be more at once
+    IDLE = "idle"
+    HELD = "held"  # another process exports
+    FAILED = "failed"  # the collector did not take the page
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTarget:
+    """The collector, and the share of emails without a context that are exported."""
+
+    url: str
+    headers: WebhookHeaders = ()
+    ratio: float = 0.0
+
+
+class TraceExporter:
+    """Reads pages, posts them, and moves on once the collector has them."""
+
+    def __init__(
+        self,
+        lend: LendTraces,
+        poster: Poster,
+        target: TraceTarget,
+        *,
+        page_steps: int = PAGE_STEPS,
+        max_age: timedelta = MAX_AGE,
+    ) -> None:
+        self._id = uuid4()
+        self._lend = lend
+        self._poster = poster
+        self._target = target
+        self._page_steps = page_steps
+        self._max_age = max_age
+        self._is_start = True
+        self._failures = 0
+        self._rest: timedelta | None = None
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Export until `stop` is set; then let another process do so."""
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                try:
+                    wait = self._wait(await self.turn())
+                except MailqueueError as exc:
+                    log.warning("traces.database_failed", error=str(exc))
+                    wait = HELD_SECONDS
+                self._poster.rest()
+                resting = asyncio.create_task(asyncio.sleep(wait))
+                await asyncio.wait({stopping, resting}, return_when=asyncio.FIRST_COMPLETED)
+                resting.cancel()
+        finally:
+            stopping.cancel()
+            self._poster.close()
+            with suppress(MailqueueError):  # the lease ends by itself
+                async with self._lend() as conn:
+                    await store.release(conn, self._id)
+
+    async def turn(self) -> ExportState:
+        """Export one page. No transaction is open while the collector is asked."""
+        async with self._lend() as conn:
+            page = await store.begin_page(
+                conn, self._id, lease=LEASE, max_age=self._max_age, is_start=self._is_start
+            )
+        if page.state != "ready" or page.until is None:
+            return ExportState.HELD if page.state == "held" else ExportState.IDLE
+        self._is_start = False
+        async with self._lend() as conn:
+            steps = await store.read_page(
+                conn, page, ratio=self._target.ratio, limit=self._page_steps
+            )
+        reach("traces.read")
+        to = _end_of(page, steps, self._page_steps)
+        return await self._export(page, steps, to)
+
+    async def _export(
+        self, page: TracePage, steps: list[TraceStep], to: tuple[datetime, str]
+    ) -> ExportState:
+        spans = [span for step in steps for span in spans_of(step)]
+        sent, left_out, error = len(spans), 0, None
+        if page.is_old and steps:
+            sent, left_out, error = 0, len(steps), "the collector was down for too long"
+        elif spans:
+            posted = await self._poster.post(self._target.url, self._headers(), encode(spans))
+            reach("traces.posted")
+            error = _fault_of(posted)
+            if error is not None and posted.status not in _UNUSABLE:
+                return await self._failed(posted, error)
+            if error is not None:
+                sent, left_out = 0, len(steps)
+            else:
+                rejected, error = rejected_of(_document(posted.body))
+                sent, left_out = max(0, sent - rejected), rejected
+        if left_out:
+            log.warning("traces.left_out", count=left_out, error=error)
+        if self._failures and sent:
+            log.info("traces.recovered", failures=self._failures)
+        self._failures = 0
+        async with self._lend() as conn:
+            is_held = await store.end_page(
+                conn, self._id, to=to, spans=sent, left_out=left_out, error=error or None
+            )
+        if not is_held:
+            return ExportState.HELD
+        is_more = len(steps) >= self._page_steps or _is_behind(page)
+        return ExportState.MORE if is_more else ExportState.IDLE
+
+    async def _failed(self, posted: Posted, error: str) -> ExportState:
+        if not self._failures:  # once, however long it lasts
+            log.warning("traces.collector_failed", error=error)
+        self._failures += 1
+        self._rest = posted.retry_after
+        async with self._lend() as conn:
+            await store.end_page(conn, self._id, to=None, error=error)
+        return ExportState.FAILED
+
+    def _headers(self) -> WebhookHeaders:
+        return (("Content-Type", CONTENT_TYPE), *self._target.headers)
+
+    def _wait(self, state: ExportState) -> float:
+        match state:
+            case ExportState.MORE:
+                return 0.0
+            case ExportState.HELD:
+                return HELD_SECONDS
+            case ExportState.FAILED:
+                asked = self._rest.total_seconds() if self._rest is not None else 0.0
+                wait = IDLE_SECONDS * float(1 << min(max(self._failures - 1, 0), 6))
+                return min(max(wait, asked), MAX_WAIT_SECONDS)
+            case _:
+                return IDLE_SECONDS
+
+
+def _end_of(page: TracePage, steps: list[TraceStep], limit: int) -> tuple[datetime, str]:
+    """Return up to where a page leads: its last step, or its end if it has all steps before it."""
+    assert page.until is not None, "a page that is ready has an end"
+    if len(steps) < limit:
+        return page.until, ""
+    return steps[-1].at, steps[-1].key
+
+
+def _is_behind(page: TracePage) -> bool:
+    """Return whether the page covers as much time as a page may: others follow it."""
+    if page.until is None or page.exported_to is None:
+        return False
+    return page.until - page.exported_to >= FULL_PAGE
+
+
+def _fault_of(posted: Posted) -> str | None:
+    if posted.status is None:
+        return posted.why or "no answer"
+    return None if 200 <= posted.status < 300 else f"it answered {posted.status}"
+
+
+def _document(body: bytes) -> object:
+    try:
+        return orjson.loads(body) if body else None
+    except orjson.JSONDecodeError:
+        return None

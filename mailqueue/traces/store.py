@@ -1,0 +1,58 @@
+"""SQL of the export of traces."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from mailqueue.db import fetch
+from mailqueue.db.fetch import Conn
+from mailqueue.traces.model import TracePage, TraceStep
+
+
+async def begin_page(
+    conn: Conn, holder: UUID, *, lease: timedelta, max_age: timedelta, is_start: bool
+) -> TracePage:
+    """Take or keep the right to export, and return what is exported next."""
+    values = {"holder": holder, "lease": lease, "max_age": max_age, "is_start": is_start}
+    return await fetch.one(conn, "begin_trace_page", values, TracePage)
+
+
+async def read_page(conn: Conn, page: TracePage, *, ratio: float, limit: int) -> list[TraceStep]:
+    """Return the next attempts and events to export, in order, at most `limit`."""
+    values = {
+        "exported_to": page.exported_to,
+        "after_key": page.after_key,
+        "until": page.until,
+        "ratio": ratio,
+        "limit": limit,
+    }
+    return await fetch.many(conn, "read_trace_page", values, TraceStep)
+
+
+async def end_page(
+    conn: Conn,
+    holder: UUID,
+    *,
+    to: tuple[datetime, str] | None,
+    spans: int = 0,
+    left_out: int = 0,
+    error: str | None = None,
+) -> bool:
+    """Write how far spans are exported; False if another process exports.
+
+    With `to` None the page is exported again.
+    """
+    at, after = to if to is not None else (None, None)
+    values = {
+        "holder": holder,
+        "to": at,
+        "after": after,
+        "spans": spans,
+        "left_out": left_out,
+        "error": error,
+    }
+    return await fetch.value(conn, "end_trace_page", values, bool)
+
+
+async def release(conn: Conn, holder: UUID) -> None:
+    """Let another process export at once."""
+    await fetch.run(conn, "release_trace_export", {"holder": holder})

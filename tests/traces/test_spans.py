@@ -1,0 +1,100 @@
+"""Spans are bounded, have ids that a repetition has again, and times that follow each other."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mailqueue.traces.exporting import PAGE_STEPS
+from mailqueue.traces.model import TraceStep
+from mailqueue.traces.otlp import encode, rejected_of
+from mailqueue.traces.spans import spans_of
+
+AT = datetime(2026, 11, 29, 12, tzinfo=UTC)
+EMAIL = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")
+MAX_BYTES = 4 * 1024 * 1024
+"""Bound of a request: it, its spans and their steps are within 16 MB."""
+
+
+def step(**changes: Any) -> TraceStep:
+    values: dict[str, Any] = {
+        "at": AT,
+        "key": "a00000000000000000007",
+        "email_id": EMAIL,
+        "account_id": 3,
+        "attempt": 1,
+        "status": "sent",
+        "code": "250",
+        "enhanced": None,
+        "response_ms": 40,
+        "event_id": None,
+        "type": None,
+        "source": None,
+        "occurred_at": None,
+        "project_id": UUID(int=7),
+        "is_test": False,
+        "accepted_at": AT - timedelta(hours=3),
+        "traceparent": None,
+        "provider": "smtp",
+        "waited_from": AT - timedelta(hours=1),
+        "is_first": True,
+    }
+    return TraceStep(**{**values, **changes})
+
+
+def test_the_same_step_has_the_same_spans_and_another_attempt_others() -> None:
+    first, again = spans_of(step()), spans_of(step())
+    other = spans_of(step(key="a00000000000000000008", is_first=False))
+
+    assert first == again
+    assert not {one.span_id for one in first} & {one.span_id for one in other}
+
+
+def test_an_email_without_a_context_has_a_trace_with_its_id() -> None:
+    accept, *others = spans_of(step())
+
+    assert accept.trace_id == EMAIL.hex
+    assert accept.parent_id == ""
+    assert {one.parent_id for one in others} == {accept.span_id}
+
+
+@pytest.mark.parametrize("response_ms", [None, -5, 0, 40, 2_000_000_000])
+def test_no_span_ends_before_it_begins(response_ms: int | None) -> None:
+    early = AT + timedelta(seconds=5)  # a clock that was set back
+    for waited_from in (None, AT - timedelta(hours=1), early):
+        for one in spans_of(step(response_ms=response_ms, waited_from=waited_from)):
+            assert one.began_at <= one.ended_at
+
+
+def test_an_email_that_is_no_longer_stored_has_no_spans() -> None:
+    assert spans_of(step(accepted_at=None)) == []
+
+
+def test_a_page_of_the_largest_values_is_bounded() -> None:
+    much = "\u20ac" * 100_000
+    steps = [
+        step(code=much, enhanced=much, provider=much, status="failed", traceparent=much)
+        for _ in range(PAGE_STEPS)
+    ]
+
+    body = encode([span for one in steps for span in spans_of(one)])
+
+    assert len(body) < MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ({"partialSuccess": {"rejectedSpans": "3", "errorMessage": "full"}}, (3, "full")),
+        ({"partialSuccess": {"rejectedSpans": 2}}, (2, "")),
+        ({"partialSuccess": {"rejectedSpans": -2}}, (0, "")),
+        ({"partialSuccess": {"rejectedSpans": "9" * 50}}, (0, "")),
+        ({"partialSuccess": {}}, (0, "")),
+        ({}, (0, "")),
+        (None, (0, "")),
+        ([], (0, "")),
+    ],
+)
+def test_what_a_collector_says_it_rejected_is_counted(body: Any, found: tuple[int, str]) -> None:
+    assert rejected_of(body) == found
