@@ -1,4 +1,4 @@
-"""A migrated pair of servers for all tests of this folder."""
+"""A migrated pair of servers for the tests of one file."""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from mailqueue.embedded.service_user import Account
 from tests.failover.pair import Pair, pair
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def servers(request: pytest.FixtureRequest, service_user: Account) -> Iterator[Pair]:
     """A primary and its synchronous standby."""
     found = find_binaries(request.config.getoption("--server-version"))
