@@ -126,7 +126,9 @@ BODIES: dict[str, Any] = {
     "POST /email/batchWithTemplates": {"Messages": [TEMPLATE]},
     "POST /v3/mail/send": SENDGRID,
     "POST /v3/{domain}/messages": MAILGUN,
-    "POST /domains": {"name": "news.example.com", "region": "us-east-1"},
+    "resend: POST /domains": {"name": "news.example.com", "region": "us-east-1"},
+    "postmark: POST /domains": {"Name": "news.example.com", "ReturnPathDomain": ""},
+    "PUT /domains/{domain_number}": {"ReturnPathDomain": ""},
     "POST /suppressions": {"email": "ann@example.com"},
     "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
     "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
@@ -136,6 +138,14 @@ BODIES: dict[str, Any] = {
     "POST /templates": POSTMARK_TEMPLATE,
     "PUT /templates/{template}": POSTMARK_TEMPLATE,
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
+    "POST /message-streams": {
+        "ID": "offers",
+        "Name": "Offers",
+        "Description": "What is new",
+        "MessageStreamType": "Broadcasts",
+        "SubscriptionManagementConfiguration": {"UnsubscribeHandlingType": "Postmark"},
+    },
+    "PATCH /message-streams/{stream}": {"Name": "Offers", "Description": "What is new"},
     "POST /message-streams/{stream}/suppressions": ENTRIES,
     "POST /message-streams/{stream}/suppressions/delete": ENTRIES,
     f"POST {SETTINGS}": EVENT_WEBHOOK,
@@ -217,13 +227,17 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
-SHARED = {"POST /webhooks", "GET /webhooks"}
+SHARED = {"POST /webhooks", "GET /webhooks", "POST /domains", "GET /domains"}
 """Requests of several APIs; the credential tells whose they are."""
 WITHOUT_BODY = {
     "POST /emails/{email_id}/cancel",
     "PUT /bounces/{bounce_id}/activate",
     f"PATCH {SETTINGS}/signed",
     "POST /domains/{domain_id}/verify",
+    "PUT /domains/{domain_number}/verifyDkim",
+    "PUT /domains/{domain_number}/verifyReturnPath",
+    "POST /domains/{domain_number}/verifyspf",
+    "POST /domains/{domain_number}/rotatedkim",
     "POST /v3/templates/{template_id}/versions/{version_id}/activate",
     "POST /contacts/{contact}/segments/{segment}",
     "POST /v3/mail/batch",

@@ -163,7 +163,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given = {**modes.variables, "pid": PROJECT, "domain": "example.com", "attachment_id": "0"}
     given |= {"stream": "outbound", "address": SUPPRESSED, "email": SUPPRESSED, "group_id": "7"}
     given |= {"suppression": SUPPRESSED, "bounce_id": "1", "page": "x", "webhook_number": "1"}
-    given["domain_id"] = modes.variables["dkim"]
+    given |= {"domain_id": modes.variables["dkim"], "domain_number": "1"}
     given |= {"event": "clicked", "template_id": MARK, "version_id": "1"}
     given |= dict.fromkeys(("segment", "segment_id"), modes.variables["list_id"])
     given |= {"topic_id": NO_TOPIC, "tag": "initial", "new_tag": "copied"}

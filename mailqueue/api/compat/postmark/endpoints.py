@@ -17,6 +17,7 @@ from mailqueue.api.compat.accepting import (
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.postmark.bounces import BOUNCE_ENDPOINTS
+from mailqueue.api.compat.postmark.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
     ErrorCode,
@@ -39,6 +40,7 @@ from mailqueue.api.compat.postmark.reading import (
 )
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
 from mailqueue.api.compat.postmark.statistics import STATISTICS_ENDPOINTS
+from mailqueue.api.compat.postmark.streams import STREAM_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.postmark.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.postmark.trial import TEST_TOKEN, validate
@@ -53,6 +55,8 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import AcceptResult
 
 TOKEN = b"x-postmark-server-token"
+ACCOUNT_TOKEN = b"x-postmark-account-token"
+"""Header of requests about domains; both have a key of the project, whose scopes decide."""
 MESSAGE_BYTES = 10 * 1024 * 1024
 BATCH_BYTES = 50 * 1024 * 1024
 
@@ -156,20 +160,21 @@ def outcome(
 
 
 def token_of(request: Request) -> str:
-    """Return the API key in `X-Postmark-Server-Token`.
+    """Return the API key in `X-Postmark-Server-Token` or `X-Postmark-Account-Token`.
 
     Raises:
         Unauthorized: there is none.
     """
-    given = headers_by_name(request).get(TOKEN, b"").decode("latin-1").strip()
-    if not given:
-        raise MissingToken("an API key is needed: X-Postmark-Server-Token")
-    return given
+    head = headers_by_name(request)
+    for name in (TOKEN, ACCOUNT_TOKEN):
+        if given := head.get(name, b"").decode("latin-1").strip():
+            return given
+    raise MissingToken("an API key is needed: X-Postmark-Server-Token")
 
 
 def is_postmarks(request: Request) -> bool:
-    """Return whether a request is one of Postmark's clients: it has their token header."""
-    return TOKEN in headers_by_name(request)
+    """Return whether a request is one of Postmark's clients: it has a header for their tokens."""
+    return not headers_by_name(request).keys().isdisjoint((TOKEN, ACCOUNT_TOKEN))
 
 
 async def validate_without_key(request: Request) -> Response | None:
@@ -193,12 +198,14 @@ POSTMARK = CompatApi(
             sending_many(TemplatedMessage),
         ),
         *MESSAGE_ENDPOINTS,
+        *STREAM_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *BOUNCE_ENDPOINTS,
         *SEARCH_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
+        *DOMAIN_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

@@ -67,8 +67,9 @@ _FIELD = {
 _OWN_FIELDS = (
     *("Url", "HttpAuth", "HttpHeaders", "Triggers"),
     *("Name", "Alias", "Subject", "HtmlBody", "TextBody"),
+    *("ReturnPathDomain", "Description"),
 )
-"""Fields of webhooks and templates, which have these names in errors already."""
+"""Fields of webhooks, templates, domains and streams, which have these names in errors already."""
 
 
 class ErrorCode(IntEnum):
@@ -89,11 +90,27 @@ class ErrorCode(IntEnum):
     FORBIDDEN_FILE = 411
     RATE_LIMIT = 429
     INTERNAL = 500
+    DKIM_RENEWED = 505
+    NO_DOMAIN = 510
+    DOMAIN_EXISTS = 512
+    BAD_DOMAIN = 516
     NO_BOUNCE = 407
     NO_MESSAGE = 701
     NO_TEMPLATE = 1101
+    STREAM_TYPE = 1221
+    STREAM_NAME = 1223
+    STREAM_NAME_LENGTH = 1224
+    STREAMS_FULL = 1225
+    STREAM_NOT_FOUND = 1226
+    STREAM_ID = 1227
+    STREAM_EXISTS = 1230
+    STREAM_DESCRIPTION_LENGTH = 1231
+    STREAM_PREFIX = 1233
+    STREAM_DESCRIPTION_HTML = 1234
     NO_STREAM = 1235
     STREAM_NOT_FOR_SENDING = 1236
+    STREAM_RESERVED = 1237
+    STREAM_HANDLING = 1239
 
 
 class MissingToken(Unauthorized):
@@ -106,6 +123,14 @@ class NoBounce(InputError):
 
 class NotActivated(InputError):
     """The bounce cannot be activated, such as a complaint."""
+
+
+class PostmarkRefusal(InputError):
+    """A request is refused with a code of its own, in Postmark's words."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class NotJson(InputError):
@@ -151,6 +176,8 @@ def description_of(exc: CompatError) -> tuple[HTTPStatus, ErrorCode, str]:
         case InvalidField():
             code, message = field_description(exc)
             return UNPROCESSABLE, code, message
+        case PostmarkRefusal():
+            return UNPROCESSABLE, exc.code, str(exc)
         case NoBounce():
             return UNPROCESSABLE, ErrorCode.NO_BOUNCE, "This bounce was not found."
         case NotActivated():

@@ -1,10 +1,10 @@
-"""Parse the bodies of Postmark's API: one message, or a batch."""
+"""Parse the bodies of Postmark's API: one message, a batch, or settings."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from mailqueue.api.compat.postmark.faults import (
@@ -14,12 +14,17 @@ from mailqueue.api.compat.postmark.faults import (
     invalid_document,
 )
 from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
+from mailqueue.api.compat.reading import document_of
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
 
 AnyMessage = PostmarkMessage | TemplatedMessage
+Body = TypeVar("Body", bound=BaseModel)
 MAX_MESSAGES = 500
+MAX_BODY_BYTES = 64 * 1024
+"""Largest body in bytes of requests that change settings."""
 _NOT_JSON = (
     "Your HTTP request does not have the Accept and Content-Type headers set to application/json."
 )
@@ -38,6 +43,20 @@ def check_headers(request: Request) -> None:
         each in wanted for each in (b"application/json", b"application/*", b"*/*")
     ):
         raise NotJson(_NOT_JSON)
+
+
+async def body_of(call: RequestContext, model: type[Body]) -> Body:
+    """Return the body of a request that changes settings.
+
+    Raises:
+        BadJson: it is not JSON.
+        InvalidField: a field is invalid; the first one is named.
+    """
+    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
+    try:
+        return validated(model, document, call.values)
+    except ValidationError as exc:
+        raise invalid_document(exc) from None
 
 
 def listed(model: type[AnyMessage], document: Any) -> list[Any]:

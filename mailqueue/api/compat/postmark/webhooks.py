@@ -4,14 +4,13 @@ Follows postmarkapp.com/developer/api/webhooks-api. Webhooks in other formats ar
 """
 
 from datetime import timedelta
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import webhook_endpoint
-from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, invalid_document
+from mailqueue.api.compat.postmark.faults import ErrorCode, error_of
 from mailqueue.api.compat.postmark.model import NoStream
+from mailqueue.api.compat.postmark.reading import body_of
 from mailqueue.api.compat.postmark.suppressions import category_of_stream
 from mailqueue.api.compat.postmark.webhook_model import (
     STREAM,
@@ -22,11 +21,10 @@ from mailqueue.api.compat.postmark.webhook_model import (
     shown,
     types_of,
 )
-from mailqueue.api.compat.reading import document_of, query_of
+from mailqueue.api.compat.reading import query_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.http.responses import json_answer
-from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -36,14 +34,12 @@ from mailqueue.webhooks.formats.model import FormatName
 from mailqueue.webhooks.formats.values import number_of
 from mailqueue.webhooks.model import WebhookRow
 
-MAX_BODY_BYTES = 64 * 1024
 _NAMES = {"url": "Url", "secret": "HttpAuth", "event_types": "Triggers"}
-Body = TypeVar("Body", bound=BaseModel)
 
 
 async def create(call: RequestContext) -> Response:
     """Add a webhook."""
-    body = await _body(call, AddedWebhook)
+    body = await body_of(call, AddedWebhook)
     if body.message_stream != STREAM:
         category_of_stream(body.message_stream)
         why = "has the events of all streams on a webhook of 'outbound'"
@@ -84,7 +80,7 @@ async def show(call: RequestContext) -> Response:
 
 async def change(call: RequestContext) -> Response:
     """Change URL, login and triggers; what is left out stays."""
-    body = await _body(call, ChangedWebhook)
+    body = await body_of(call, ChangedWebhook)
     login, project_id = login_of(body), call.caller.project_id
     one = await _found(call)
     types = None if body.triggers is None else types_of(body.triggers, one.event_types)
@@ -150,14 +146,6 @@ async def _found(call: RequestContext) -> WebhookRow:
         if str(number_of(one.id)) == number:
             return one
     raise NotFound("webhook", number[:100])
-
-
-async def _body(call: RequestContext, model: type[Body]) -> Body:
-    document = await document_of(call, max_bytes=MAX_BODY_BYTES)
-    try:
-        return validated(model, document, call.values)
-    except ValidationError as exc:
-        raise invalid_document(exc) from None
 
 
 def _named(exc: InvalidField) -> InvalidField:
