@@ -1,6 +1,6 @@
 """Contacts: add, list, show, change, put, remove."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -74,6 +74,12 @@ async def find(conn: Conn, project_id: UUID, who: str) -> Contact:
     if found is None:
         raise NotFound("contact", who[:320])
     return found
+
+
+async def are_known(conn: Conn, project_id: UUID, emails: Sequence[str]) -> list[bool]:
+    """Return for each address whether there is a contact of it."""
+    found = await store.find_named(conn, project_id, [with_wire_domain(one) for one in emails])
+    return [one is not None for one in found]
 
 
 async def show(conn: Conn, project_id: UUID, who: str) -> ContactDetail:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from itertools import chain, islice
 from typing import Any, BinaryIO
@@ -91,6 +91,23 @@ async def import_contacts(
                         setattr(tally, one.outcome, getattr(tally, one.outcome) + 1)
                 if advance is not None:
                     advance(len(some))
+
+
+async def put_all(
+    conn: Conn, project_id: UUID, contacts: Sequence[Fields], *, list_name: str | None
+) -> None:
+    """Add contacts, or change the one of each address, and add them to a list: all of them, or
+    none.
+
+    Raises:
+        InvalidField: field `members.N`; one is invalid. Or the list has a condition.
+        ProjectFull: the project may have no more contacts.
+    """
+    lines = list(enumerate(contacts))
+    async with conn.transaction():
+        for one in await store.import_lines(conn, project_id, lines, list_name=list_name):
+            if one.outcome == "bad":
+                raise InvalidField(f"members.{one.line}", one.reason or "is invalid")
 
 
 def _good(

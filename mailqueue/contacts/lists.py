@@ -146,6 +146,18 @@ async def count(conn: Conn, project_id: UUID, name: str, *, category: str) -> Li
     )
 
 
+async def size(conn: Conn, project_id: UUID, name: str) -> int:
+    """Return how many contacts are in a list and get mail to it.
+
+    Raises:
+        InvalidField: there is no list of that name.
+    """
+    found = await sends_store.count(
+        conn, project_id, list_name=name, category="transactional", checked=0
+    )
+    return found.contacts
+
+
 async def try_condition(conn: Conn, project_id: UUID, condition: str) -> ConditionTrial:
     """Return how many contacts a condition selects, and some of them.
 

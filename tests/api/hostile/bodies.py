@@ -116,6 +116,7 @@ CHANGED_VERSION = {
 }
 MAILGUN_VERSION = {**CHANGED_VERSION, "tag": "spring"}
 MAILGUN_TEMPLATE = {**MAILGUN_VERSION, "name": "receipt", "description": "A receipt"}
+MEMBER = {"address": "ann@example.com", "name": "Ann A", "vars": '{"a": 1}', "subscribed": "yes"}
 BODIES: dict[str, Any] = {
     "POST /emails": RESEND,
     "POST /emails/batch": [RESEND],
@@ -224,6 +225,14 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/bounces/import": {"file": "address,code,error\na@example.com,550,no\n"},
     "POST /v3/{domain}/complaints/import": {"file": "address\na@example.com\n"},
     "POST /v3/{domain}/unsubscribes/import": {"file": "address,tags\na@example.com,*\n"},
+    "POST /v3/lists": {"address": "dev@example.com", "name": "Dev", "description": "All of us"},
+    "PUT /v3/lists/{list_address}": {"name": "Dev", "access_level": "readonly"},
+    "POST /v3/lists/{list_address}/members": MEMBER,
+    "POST /v3/lists/{list_address}/members.json": {
+        "members": '[{"address": "ann@example.com", "vars": {"age": 26}}]',
+        "upsert": "yes",
+    },
+    "PUT /v3/lists/{list_address}/members/{member}": MEMBER,
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""

@@ -20,6 +20,8 @@ from mailqueue.api.compat.mailgun.events import EVENT_ENDPOINTS
 from mailqueue.api.compat.mailgun.faults import refused
 from mailqueue.api.compat.mailgun.form import form_of
 from mailqueue.api.compat.mailgun.imports import IMPORT_ENDPOINTS
+from mailqueue.api.compat.mailgun.mailing_lists.lists import LIST_ENDPOINTS, check_no_list
+from mailqueue.api.compat.mailgun.mailing_lists.members import MEMBER_ENDPOINTS
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
@@ -45,6 +47,7 @@ async def send(call: RequestContext) -> Response:
     await check_domain(call)
     form = await form_of(call.request)
     call.size = form.size
+    await check_no_list(call, form)
     options = await _options(call, options_of(form, datetime.now(UTC)))
     meant = parse_request(form, options)
     if meant.template is not None:
@@ -59,6 +62,7 @@ async def send_mime(call: RequestContext) -> Response:
     await check_domain(call)
     form = await form_of(call.request)
     call.size = form.size
+    await check_no_list(call, form)
     options = await _options(call, options_of(form, datetime.now(UTC)))
     return _queued(await accepted_message(call, form, options, _key(call)))
 
@@ -134,6 +138,8 @@ MAILGUN = CompatApi(
         *STATISTICS_ENDPOINTS,
         *METRIC_ENDPOINTS,
         *TAG_ENDPOINTS,
+        *LIST_ENDPOINTS,
+        *MEMBER_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
