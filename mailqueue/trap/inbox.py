@@ -47,6 +47,21 @@ async def get(conn: Conn, message_id: int) -> TrapMessage:
     return found
 
 
+async def find_oldest(conn: Conn, *, search: str = "", after: int | None = None) -> int | None:
+    """Return the id of the oldest message above `after` that matches the search; None: none."""
+    return await store.find_oldest(conn, search=search, after=after)
+
+
+async def remove(conn: Conn, message_id: int) -> None:
+    """Delete one message.
+
+    Raises:
+        NotFound: it does not exist or was cleared.
+    """
+    if not 0 < message_id <= LARGEST_ID or not await store.remove(conn, message_id):
+        raise NotFound("trap message", message_id)
+
+
 async def neighbours(conn: Conn, message_id: int) -> Neighbours:
     """Return the messages next to one, newer and older."""
     return await store.neighbours(conn, message_id)

@@ -1,4 +1,4 @@
-"""The trap's pages: list with search, one message, its HTML in a frame, download, clear."""
+"""The trap's pages: list, search, one message, its HTML in a frame, download, clear; its API."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -20,6 +20,8 @@ from mailqueue.trap import inbox
 from mailqueue.trap.guard import Guard
 from mailqueue.trap.model import TrapMessage, TrapSummary
 from mailqueue.trap.rendering import ASSETS, render, shown_name
+from mailqueue.trap.rest import PATH as REST_PATH
+from mailqueue.trap.rest import rest_fault, rest_routes
 from mailqueue.trap.views import chosen_view, source_of
 from mailqueue.web.rendering import shown_size, shown_time
 from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
@@ -41,6 +43,7 @@ def trap_pages(pool: Pool, database: DatabaseSettings, *, password: Secret | Non
         Route(message + "/html", pages.html),
         Route(message + "/download", pages.download),
         Route("/trap/static/{name}", ASSETS.respond),
+        *rest_routes(pool, database),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _fault, Unavailable: _away})
     return Guard(app, password)
@@ -119,16 +122,24 @@ class _Pages:
             raise HTTPException(HTTPStatus.NOT_FOUND, str(exc)) from exc
 
 
-async def _fault(request: Request, exc: Exception) -> Response:  # noqa: ARG001
+async def _fault(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
+    if _is_rest(request):
+        return rest_fault(exc.status_code, exc.detail)
     what = "This message does not exist. It may have been cleared."
     if exc.status_code != HTTPStatus.NOT_FOUND:
         what = exc.detail
     return HTMLResponse(render("fault.html", what=what), exc.status_code, exc.headers)
 
 
-async def _away(request: Request, exc: Exception) -> Response:  # noqa: ARG001
+async def _away(request: Request, exc: Exception) -> Response:
+    if _is_rest(request):
+        return rest_fault(HTTPStatus.SERVICE_UNAVAILABLE, str(exc))
     return HTMLResponse(render("fault.html", what=str(exc)), HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def _is_rest(request: Request) -> bool:
+    return request.url.path.startswith(f"{REST_PATH}/")
 
 
 def _row(summary: TrapSummary) -> dict[str, object]:

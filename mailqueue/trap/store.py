@@ -69,6 +69,17 @@ async def count(conn: Conn, *, search: str = "") -> int:
     return await value(conn, "count_trap_messages", {"pattern": _pattern(search)}, int)
 
 
+async def find_oldest(conn: Conn, *, search: str, after: int | None) -> int | None:
+    """Return the id of the oldest message above `after` that matches the search."""
+    asked = {"pattern": _pattern(search), "after": after}
+    return await maybe(conn, "find_oldest_trap_message", asked, int)
+
+
+async def remove(conn: Conn, message_id: int) -> bool:
+    """Delete one message; return whether there was one."""
+    return bool(await run(conn, "remove_trap_message", {"id": message_id}))
+
+
 async def clear(conn: Conn) -> int:
     """Delete every message and return their number."""
     return await run(conn, "clear_trap_messages")

@@ -51,6 +51,22 @@ WHERE %(pattern)s::text IS NULL OR t.subject ILIKE %(pattern)s OR t.from_header 
    OR t.to_header ILIKE %(pattern)s OR t.mail_from ILIKE %(pattern)s
    OR array_to_string(t.rcpt_to, ' ') ILIKE %(pattern)s;
 
+-- name: find_oldest_trap_message :maybe
+-- Id of the oldest message above one that matches the pattern.
+SELECT t.id
+FROM mailqueue.trap_messages AS t
+WHERE (%(pattern)s::text IS NULL OR t.subject ILIKE %(pattern)s OR t.from_header ILIKE %(pattern)s
+       OR t.to_header ILIKE %(pattern)s OR t.mail_from ILIKE %(pattern)s
+       OR array_to_string(t.rcpt_to, ' ') ILIKE %(pattern)s)
+  AND t.id > coalesce(%(after)s::bigint, 0)
+ORDER BY t.id
+LIMIT 1;
+
+-- name: remove_trap_message :run
+-- Delete one message.
+DELETE FROM mailqueue.trap_messages AS t
+WHERE t.id = %(id)s;
+
 -- name: clear_trap_messages :run
 -- Delete all messages.
 DELETE FROM mailqueue.trap_messages;
