@@ -96,15 +96,8 @@ async def read(
     by_minute: bool = False,
 ) -> list[CountsRow]:
     """Return counts by span and value of a dimension, of one value of it or of all."""
-    values = {
-        "project_id": scope.project_id,
-        "is_test": scope.is_test,
-        "dimension": dimension,
-        "value": value,
-        "starts": list(starts),
-        "by_minute": by_minute,
-    }
-    return await fetch.many(conn, "read_stats", values, CountsRow)
+    asked = _asked(scope, dimension, starts, by_minute) | {"value": value}
+    return await fetch.many(conn, "read_stats", asked, CountsRow)
 
 
 async def read_scope(
@@ -128,16 +121,23 @@ async def read_series(
     by_minute: bool = False,
 ) -> list[SummedRow]:
     """Return one count by span of the values with the highest sums, and of all others together."""
-    values = {
+    asked = _asked(scope, dimension, starts, by_minute) | {"metric": metric, "most": most}
+    return await fetch.many(conn, "read_stats_series", asked, SummedRow)
+
+
+def _asked(
+    scope: StatsScope,
+    dimension: str,
+    starts: Sequence[datetime],
+    by_minute: bool,
+) -> dict[str, object]:
+    return {
         "project_id": scope.project_id,
         "is_test": scope.is_test,
         "dimension": dimension,
-        "metric": metric,
         "starts": list(starts),
         "by_minute": by_minute,
-        "most": most,
     }
-    return await fetch.many(conn, "read_stats_series", values, SummedRow)
 
 
 async def sent_by_account(

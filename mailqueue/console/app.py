@@ -29,6 +29,9 @@ from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.security_headers import SecurityHeaders
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
+Pages = list[BaseRoute]
+"""The routes of the console."""
+
 
 def console_routes(
     settings: Settings,
@@ -43,7 +46,7 @@ def console_routes(
     make_poster: MakePoster = no_poster,
     replica: Replica | None = None,
     link_mailer: LinkMailer | None = None,
-) -> list[BaseRoute]:
+) -> Pages:
     """Return the routes of the console; `/` leads there. The caller owns the pool.
 
     `activity` and `compile_process` are those of the process, where other parts use them, too.

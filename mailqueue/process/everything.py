@@ -11,7 +11,6 @@ from mailqueue.administration.users import manage
 from mailqueue.api.app import Application
 from mailqueue.api.http.server import bind, listening, local_url
 from mailqueue.api.metrics.serving import metrics_beside
-from mailqueue.console.app import console_routes
 from mailqueue.contract.processes import Running
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.services.model import InUp
@@ -33,8 +32,8 @@ from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key
-from mailqueue.wiring.api import build_services, trial_transports
-from mailqueue.wiring.console import link_mailer, login_provider, message_sources
+from mailqueue.wiring.api import build_services
+from mailqueue.wiring.console import console_pages
 from mailqueue.wiring.listeners import listeners_of
 from mailqueue.wiring.services.running import (
     ListeningService,
@@ -76,18 +75,7 @@ async def run_everything(
         trap = await stack.enter_async_context(_trap(settings, pool))
         api_key = await _prepare(settings, pool, trap)
         services = build_services(settings, pool)
-        pages = console_routes(
-            settings,
-            pool,
-            message_sources(settings),
-            issuer=login_provider(settings),
-            link_mailer=link_mailer(settings),
-            open_transport=trial_transports(settings),
-            activity=services.activity,
-            compile_process=services.compile_process,
-            make_poster=services.make_poster,
-            replica=replica,
-        )
+        pages = console_pages(settings, pool, replica=replica, services=services)
         app = Application(settings, pool, services=services, replica=replica, pages=pages)
         urls: dict[Surface, str] = {}
         for surfaces, sock in sockets.items():

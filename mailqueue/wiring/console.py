@@ -1,10 +1,16 @@
-"""Dependencies of the console: its messages, the issuer of logins, and the mail of links."""
+"""The console and its dependencies: its messages, the issuer of logins, and the mail of links."""
+
+from functools import partial
 
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.login import OidcProvider
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
 from mailqueue.administration.users.mailing import LinkMailer
+from mailqueue.api.http.dependencies import Services
+from mailqueue.console.app import Pages, console_routes
 from mailqueue.core.address import parse_address
+from mailqueue.db.pool import Pool
+from mailqueue.db.replica import Replica
 from mailqueue.mail.message.preview import MessageSources
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.ports.identity import LoginProvider
@@ -12,9 +18,28 @@ from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.session import TlsMode
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.tracking.injector import TrackingInjector
-from mailqueue.wiring.api import issuer_fetcher
+from mailqueue.wiring.api import issuer_fetcher, trial_transports
 from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.keyring import keyring_of
+from mailqueue.wiring.webhooks import poster_of
+
+
+def console_pages(
+    settings: Settings, pool: Pool, *, replica: Replica | None, services: Services | None = None
+) -> Pages:
+    """Return the routes of the console; `services` are those of the API in the same process."""
+    return console_routes(
+        settings,
+        pool,
+        message_sources(settings),
+        issuer=login_provider(settings),
+        link_mailer=link_mailer(settings),
+        open_transport=trial_transports(settings),
+        activity=None if services is None else services.activity,
+        compile_process=None if services is None else services.compile_process,
+        make_poster=partial(poster_of, settings),
+        replica=replica,
+    )
 
 
 def message_sources(settings: Settings) -> MessageSources:

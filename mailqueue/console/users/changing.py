@@ -143,7 +143,7 @@ async def hand_over(context: PageContext, made: PasswordLink) -> Response:
     if mailer is not None:
         verdict = await mailer.send(made)
     if isinstance(verdict, Accepted):
-        return context.page("users/mailed.html", made=made)
+        return context.page("users/link.html", made=made, link=None)
     base = context.console.settings.console.url or str(context.request.base_url).rstrip("/")
     refused = verdict.detail if isinstance(verdict, Rejected) else ""
     link = manage.link_url(base, made)

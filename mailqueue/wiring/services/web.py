@@ -2,18 +2,15 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 
 from mailqueue.api.app import Application
 from mailqueue.api.http.server import bind, listening
-from mailqueue.console.app import console_routes
 from mailqueue.db.replica import open_replica
 from mailqueue.settings.listeners import Surface
-from mailqueue.wiring.api import build_services, trial_transports
-from mailqueue.wiring.console import link_mailer, login_provider, message_sources
+from mailqueue.wiring.api import build_services
+from mailqueue.wiring.console import console_pages
 from mailqueue.wiring.listeners import ListenAddress, listeners_of
 from mailqueue.wiring.services.running import ListeningService, ServiceContext
-from mailqueue.wiring.webhooks import poster_of
 
 
 @asynccontextmanager
@@ -49,16 +46,8 @@ async def console(context: ServiceContext) -> AsyncIterator[ListeningService]:
     settings, pool = context.settings, context.pool
     address = (settings.console.host, settings.console.port, "--port")
     async with AsyncExitStack() as stack:
-        pages = console_routes(
-            settings,
-            pool,
-            message_sources(settings),
-            issuer=login_provider(settings),
-            link_mailer=link_mailer(settings),
-            open_transport=trial_transports(settings),
-            make_poster=partial(poster_of, settings),
-            replica=await stack.enter_async_context(open_replica(settings.database)),
-        )
+        replica = await stack.enter_async_context(open_replica(settings.database))
+        pages = console_pages(settings, pool, replica=replica)
         app = Application(settings, pool, with_api=False, pages=pages)
         served = _served(app, {frozenset({Surface.CONSOLE}): address})
         [url] = (await stack.enter_async_context(served)).values()

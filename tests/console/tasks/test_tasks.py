@@ -58,6 +58,12 @@ async def newest_entry(hand: Hand) -> int:
     return found
 
 
+async def open_page(hand: Hand, name: str) -> None:
+    """Go to a page of the project, from the dashboard."""
+    await hand.press(hand.project)
+    await hand.press(name)
+
+
 async def see_why_a_mail_did_not_arrive_and_send_it_again(hand: Hand) -> None:
     await hand.search(f"late@{hand.project}.com")
     await hand.press("Your order")
@@ -77,14 +83,12 @@ async def send_to_a_suppressed_address_again(hand: Hand) -> None:
 
 
 async def see_who_revoked_a_key(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("API keys")
+    await open_page(hand, "API keys")
     await hand.reads("revoked by ben (console)")
 
 
 async def pause_a_campaign(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Campaigns")
+    await open_page(hand, "Campaigns")
     await hand.press("Pause spring")
     await hand.press("Pause", "button")
     await hand.reads("spring <img")
@@ -98,8 +102,7 @@ async def see_which_provider_is_slow(hand: Hand) -> None:
 
 
 async def hold_all_mail_with_a_subject(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Incidents")
+    await open_page(hand, "Incidents")
     await hand.enter("Subject contains", "wrong price", submit=True)
     await hand.press("Hold 1 email", "button")
     await hand.reads("wrong price")
@@ -114,8 +117,7 @@ async def create_a_project(hand: Hand) -> None:
 
 
 async def make_a_key(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("API keys")
+    await open_page(hand, "API keys")
     await hand.press("Create a key")
     await hand.enter("Name, such as", "worker")
     await hand.press("Create the key", "button")
@@ -123,8 +125,7 @@ async def make_a_key(hand: Hand) -> None:
 
 
 async def roll_back_a_template(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Templates")
+    await open_page(hand, "Templates")
     await hand.press("Roll back receipt to version 1")
     await hand.press("Publish", "button")
     await hand.reads("The version was published.")
@@ -132,16 +133,14 @@ async def roll_back_a_template(hand: Hand) -> None:
 
 
 async def deliver_again_what_webhooks_did_not_get_yesterday(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Webhooks")
+    await open_page(hand, "Webhooks")
     await hand.press("Deliver again to")
     await hand.press("Deliver 2 deliveries again", "button")
     await hand.reads("2 deliveries made again now.")
 
 
 async def import_suppressions(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Suppressions")
+    await open_page(hand, "Suppressions")
     await hand.press("Import …")
     await hand.choose_file("File:", "<b>.csv", "email\nleft@example.com\ngone@example.com\n")
     await hand.press("Import", "button")
@@ -149,14 +148,12 @@ async def import_suppressions(hand: Hand) -> None:
 
 
 async def read_the_dkim_record(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press(f"{hand.project}.com")
+    await open_page(hand, f"{hand.project}.com")
     await hand.reads("v=DKIM1")
 
 
 async def invite_a_colleague(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Members")
+    await open_page(hand, "Members")
     await hand.press("Invite a person …")
     await hand.enter("Name, to log in with", f"colleague-{hand.kind}")
     await hand.press("Invite", "button")
@@ -164,16 +161,14 @@ async def invite_a_colleague(hand: Hand) -> None:
 
 
 async def export_last_month(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Exports")
+    await open_page(hand, "Exports")
     await hand.press("New export …")
     await hand.press("Begin the export", "button")
     await hand.reads("Emails")
 
 
 async def see_the_next_step_of_a_contact(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Contacts")
+    await open_page(hand, "Contacts")
     await hand.press(f"reader@{hand.project}.com")
     await hand.reads("next tips")
 
@@ -185,8 +180,7 @@ async def find_the_next_step_of_an_address(hand: Hand) -> None:
 
 
 async def see_why_slack_did_not_get_a_notification(hand: Hand) -> None:
-    await hand.press(hand.project)
-    await hand.press("Notifications")
+    await open_page(hand, "Notifications")
     await hand.press("Mail 7")
     await hand.reads("channel_not_found")
 
