@@ -26,4 +26,5 @@ CHECKS = (
     "health_of_domains",
     "health_of_maintenance",
     "health_of_server",
+    "health_of_indexes",
 )

@@ -8,6 +8,8 @@ SELECT mailqueue.describe_columns('console_users', ARRAY[
     ['password_hash', 'Argon2id hash of the password with its parameters; NULL: none was set.'],
     ['link_hash', 'SHA-256 of the token of the link that sets the password; NULL: there is no link.'],
     ['link_until', 'Time until which that link is valid.'],
+    ['reset_hash', 'The same of a link that was asked for on the login page; NULL: there is none.'],
+    ['reset_until', 'Time until which that one is valid.'],
     ['created_by', 'Who added the user.'],
     ['created_at', 'Time at which the user was added.'],
     ['last_login_at', 'Time of the last login; NULL: never.'],

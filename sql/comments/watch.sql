@@ -35,6 +35,7 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
     ['tell_at', 'Time at which the person is to be mailed of an error; NULL: there is nothing to tell.'],
     ['told_at', 'Time at which the person was last mailed of one; NULL: not yet.'],
+    ['tell_failures', 'Mails of this error in a row that were refused.'],
     ['caught_up_at',
      'Time at which the last scan began that read all that was there; NULL: none since this is known.'],
     ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
@@ -71,7 +72,8 @@ SELECT mailqueue.describe_columns('notification_channels', ARRAY[
     ['revision', 'Number that grows with each change of the token.'],
     ['last_error', 'Why the channel is in error, or the person opted out.'],
     ['tell_at', 'Time at which the person is to be mailed of that; NULL: there is nothing to tell.'],
-    ['told_at', 'Time at which the person was last mailed of it; NULL: not yet.']
+    ['told_at', 'Time at which the person was last mailed of it; NULL: not yet.'],
+    ['tell_failures', 'Mails of this error in a row that were refused.']
 ]);
 
 SELECT mailqueue.describe_columns('channel_consents', ARRAY[

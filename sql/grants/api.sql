@@ -234,6 +234,7 @@ BEGIN
             mailqueue.add_console_user(text, text, boolean, text[], bytea, timestamptz, text),
             mailqueue.console_user_of_issuer(text, text, text[], text, boolean, text[]),
             mailqueue.link_console_user(text, bytea, timestamptz, text),
+            mailqueue.reset_console_user(text, bytea, timestamptz, text),
             mailqueue.console_members_of(uuid, integer), mailqueue.remove_console_member(uuid, uuid, text),
             mailqueue.change_console_user(text, text, boolean, text[], text),
             mailqueue.remove_console_user(text, text), mailqueue.find_console_link(bytea),

@@ -31,6 +31,16 @@ async def fault(conn: Conn, channel_id: UUID, reason: str = "token_revoked") -> 
     await store.note_answers(conn, [answer])
 
 
+_FAILED = {
+    "notification_channels": b"UPDATE mailqueue.notification_channels SET status = 'error'",
+    "mailboxes": b"UPDATE mailqueue.mailboxes SET status = 'failed', last_error = 'no'",
+}
+_MENDED = {
+    "notification_channels": b"UPDATE mailqueue.notification_channels SET status = 'active'",
+    "mailboxes": b"UPDATE mailqueue.mailboxes SET status = 'pending'",
+}
+
+
 async def mend(conn: Conn, channel_id: UUID) -> None:
     await conn.execute(
         "UPDATE mailqueue.notification_channels SET status = 'active' WHERE id = %s",
@@ -142,7 +152,7 @@ async def test_a_person_who_opted_out_is_told_how_to_return(conn: Conn) -> None:
     assert watching.PHONE not in text
 
 
-async def test_a_mail_that_is_refused_is_tried_again_after_a_day_and_others_are_told(
+async def test_a_mail_that_is_refused_is_tried_again_after_minutes_and_others_are_told(
     conn: Conn,
 ) -> None:
     _, _, channel_id = await watching.person(conn, 1, 1)
@@ -166,9 +176,28 @@ async def test_a_mail_that_is_refused_is_tried_again_after_a_day_and_others_are_
 
     await conn.execute("UPDATE mailqueue.projects SET max_queued_emails = NULL")
     await conn.execute(
-        "UPDATE mailqueue.notification_channels SET tell_at = tell_at - interval '1 d'"
+        "UPDATE mailqueue.notification_channels SET tell_at = tell_at - interval '5 min'"
     )
     assert await store.tell_of_errors(conn, pages=None) == 1
+
+
+@pytest.mark.parametrize("table", ["notification_channels", "mailboxes"])
+async def test_the_wait_for_a_mail_that_is_refused_doubles_up_to_a_day(
+    conn: Conn, table: str
+) -> None:
+    await watching.person(conn, 1, 1)
+    await conn.execute("UPDATE mailqueue.projects SET max_queued_emails = 0")
+    await conn.execute(_FAILED[table])
+    minutes = []
+    for _ in range(10):
+        await conn.execute(f"UPDATE mailqueue.{table} SET tell_at = now()".encode())
+        assert await store.tell_of_errors(conn, pages=None) == 0
+        wait = "round(extract(epoch FROM tell_at - clock_timestamp()) / 60)::integer"
+        minutes.append(await make.scalar(conn, f"SELECT {wait} FROM mailqueue.{table}"))
+
+    assert minutes == [5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440]
+    await conn.execute(_MENDED[table])
+    assert await make.scalar(conn, f"SELECT tell_failures FROM mailqueue.{table}") == 0
 
 
 async def test_the_persons_of_a_deleted_project_are_not_told(conn: Conn) -> None:

@@ -103,7 +103,7 @@ class LinkMailer:
                 if user.removed_at is not None or address_of(user.name) is None:
                     return
                 by = f"{user.name} (forgotten password)"
-                link = await manage.renew_link(conn, user.name, by=by, lasts=RESET_LASTS)
+                link = await manage.reset_link(conn, user.name, by=by, lasts=RESET_LASTS)
             verdict = await self.send(link, is_reset=True)
         except (NotFound, InvalidField):
             return

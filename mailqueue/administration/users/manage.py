@@ -44,9 +44,7 @@ async def add(
     return made
 
 
-async def renew_link(
-    conn: Conn, name: str, *, by: str, lasts: timedelta = LINK_LASTS
-) -> PasswordLink:
+async def renew_link(conn: Conn, name: str, *, by: str) -> PasswordLink:
     """Return a new link for a user, in place of the one before; the password stays until it is
     used.
 
@@ -54,8 +52,25 @@ async def renew_link(
         NotFound: there is no such user.
         InvalidField: the user logs in at an issuer.
     """
-    made = _new_link(name, lasts)
+    made = _new_link(name)
     found = await store.link(
+        conn, name, keys_text.hash_of(made.token.reveal()), until=made.until, by=by
+    )
+    if not found:
+        raise NotFound("user", name)
+    return made
+
+
+async def reset_link(conn: Conn, name: str, *, by: str, lasts: timedelta) -> PasswordLink:
+    """Return a link for a user who forgot the password, in place of the one asked for before.
+
+    One that an administrator handed over stays valid, until either is used.
+
+    Raises:
+        NotFound: no such user has a password here.
+    """
+    made = _new_link(name, lasts)
+    found = await store.reset(
         conn, name, keys_text.hash_of(made.token.reveal()), until=made.until, by=by
     )
     if not found:

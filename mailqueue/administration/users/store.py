@@ -53,6 +53,12 @@ async def link(conn: Conn, name: str, link_hash: bytes, *, until: datetime, by: 
     return await value(conn, "link_console_user", params, bool)
 
 
+async def reset(conn: Conn, name: str, link_hash: bytes, *, until: datetime, by: str) -> bool:
+    """Replace the link that a user asked for; return False if no such user has a password here."""
+    params = {"name": name, "link": link_hash, "until": until, "by": by}
+    return await value(conn, "reset_console_user", params, bool)
+
+
 async def find_link(conn: Conn, link_hash: bytes) -> str | None:
     """Return the name of the user of a valid link."""
     return await maybe(conn, "find_console_link", {"link": link_hash}, str)

@@ -1,7 +1,7 @@
 """`mailqueue stats`: counts and rates, and comparing them with history."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ from mailqueue.contract.analytics import (
     Dimension,
 )
 from mailqueue.contract.counts import METRICS
+from mailqueue.core.errors import Unavailable
 from mailqueue.db.replica import open_replica
 from mailqueue.tenants.projects import manage
 
@@ -203,14 +204,18 @@ def providers(**asked: Any) -> None:
 
 
 def _report(verb: Callable[[Opened], Awaitable[Answer]]) -> Answer:
-    """Return the result of a verb that reads from the replica, if one is configured and answers."""
+    """Return the result of a verb that reads from the replica, if one is configured and answers.
+
+    What the replica lacks or cannot answer, the primary does.
+    """
 
     async def reading(app: Opened) -> Answer:
         async with open_replica(app.settings.database) as replica:
-            if replica is None:
-                return await verb(app)
-            async with replica.lend(lambda: nullcontext(app.conn)) as conn:
-                return await verb(replace(app, conn=conn))
+            if replica is not None:
+                with suppress(Unavailable):
+                    async with replica.lend(lambda: nullcontext(app.conn)) as conn:
+                        return await verb(replace(app, conn=conn))
+            return await verb(app)
 
     return execute(reading)
 

@@ -98,7 +98,8 @@ BEGIN
                 WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL AND u.issuer IS NOT NULL) THEN
         PERFORM mailqueue.refuse('name', 'this user logs in at an issuer, and has no password here');
     END IF;
-    UPDATE mailqueue.console_users AS u SET link_hash = p_link, link_until = p_until
+    UPDATE mailqueue.console_users AS u
+       SET link_hash = p_link, link_until = p_until, reset_hash = NULL, reset_until = NULL
      WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL;
     IF FOUND THEN
         INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
@@ -109,12 +110,34 @@ END $$;
 COMMENT ON FUNCTION mailqueue.link_console_user(text, bytea, timestamptz, text) IS
     'Replace the link by which a user sets a password; false if there is no such user.';
 
+-- To know a name is enough to ask for such a link: one that an administrator handed over stays valid.
+CREATE OR REPLACE FUNCTION mailqueue.reset_console_user(p_name text, p_link bytea, p_until timestamptz,
+    p_actor text DEFAULT session_user)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_administers();
+    UPDATE mailqueue.console_users AS u SET reset_hash = p_link, reset_until = p_until
+     WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL AND u.issuer IS NULL;
+    IF FOUND THEN
+        INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
+        VALUES (p_actor, 'console_user.linked', 'user ' || p_name, jsonb_build_object('until', p_until));
+    END IF;
+    RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION mailqueue.reset_console_user(text, bytea, timestamptz, text) IS
+    'Replace the link that a user asked for who forgot the password; false if no such user has a password here.';
+
 CREATE OR REPLACE FUNCTION mailqueue.find_console_link(p_link bytea) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT u.name FROM mailqueue.console_users AS u
-     WHERE u.link_hash = p_link AND u.link_until > clock_timestamp() AND u.removed_at IS NULL
+     WHERE u.removed_at IS NULL
+       AND (u.link_hash = p_link AND u.link_until > clock_timestamp()
+            OR u.reset_hash = p_link AND u.reset_until > clock_timestamp())
 $$;
 COMMENT ON FUNCTION mailqueue.find_console_link(bytea) IS
     'Name of the user whose valid link has a token with this hash; NULL if there is none.';
@@ -129,8 +152,11 @@ DECLARE
     v_name text;
 BEGIN
     PERFORM mailqueue.check_administers();
-    UPDATE mailqueue.console_users AS u SET password_hash = p_password_hash, link_hash = NULL, link_until = NULL
-     WHERE u.link_hash = p_link AND u.link_until > clock_timestamp() AND u.removed_at IS NULL
+    UPDATE mailqueue.console_users AS u
+       SET password_hash = p_password_hash, link_hash = NULL, link_until = NULL, reset_hash = NULL, reset_until = NULL
+     WHERE u.removed_at IS NULL
+       AND (u.link_hash = p_link AND u.link_until > clock_timestamp()
+            OR u.reset_hash = p_link AND u.reset_until > clock_timestamp())
     RETURNING u.id, u.name INTO v_id, v_name;
     IF v_id IS NOT NULL THEN
         UPDATE mailqueue.console_sessions AS s SET ended_at = clock_timestamp()
@@ -151,7 +177,8 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
     PERFORM mailqueue.check_administers();
-    UPDATE mailqueue.console_users AS u SET password_hash = p_password_hash, link_hash = NULL, link_until = NULL
+    UPDATE mailqueue.console_users AS u
+       SET password_hash = p_password_hash, link_hash = NULL, link_until = NULL, reset_hash = NULL, reset_until = NULL
      WHERE u.id = p_user AND u.removed_at IS NULL;
     IF NOT FOUND THEN
         RETURN false;
@@ -228,7 +255,8 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_administers();
     UPDATE mailqueue.console_users AS u
-       SET removed_at = clock_timestamp(), password_hash = NULL, link_hash = NULL, link_until = NULL
+       SET removed_at = clock_timestamp(), password_hash = NULL, link_hash = NULL, link_until = NULL,
+           reset_hash = NULL, reset_until = NULL
      WHERE lower(u.name) = lower(p_name) AND u.removed_at IS NULL RETURNING u.id INTO v_id;
     IF v_id IS NULL THEN
         RETURN false;

@@ -7,6 +7,7 @@ AS $$
 BEGIN
     NEW.tell_at := CASE WHEN NEW.status IN ('error', 'opted_out', 'failed')
                              THEN greatest(clock_timestamp(), NEW.told_at + interval '1 d') END;
+    NEW.tell_failures := 0;
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.plan_telling() IS
@@ -72,7 +73,7 @@ COMMENT ON FUNCTION mailqueue.mail_of_error(text, text, text, text, text, text, 
     'Queue the mail to a person about a channel or an inbox in error; returns its id.';
 
 -- p_pages: address below which the pages of projects stand; NULL: there are none. A mail that is refused, such as by a
--- project without a sender, is tried again a day later.
+-- project that is full, is tried again after 5 minutes, 10, 20 and so on to a day.
 CREATE OR REPLACE FUNCTION mailqueue.tell_of_errors(p_pages text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -82,16 +83,18 @@ DECLARE
     c_at_once CONSTANT integer := 50;                        -- of each kind
     v_now timestamptz := clock_timestamp();
     v_count integer := 0;
-    v_is_told boolean;
+    v_told_at timestamptz; v_tell_at timestamptz;            -- afterwards; NULL: as it was, and no more
     t record;
 BEGIN
     FOR t IN
         WITH channels AS MATERIALIZED (
-            SELECT c.id, c.user_id, c.channel_type AS what, c.status, NULL::text AS address, '/channels' AS page
+            SELECT c.id, c.user_id, c.channel_type AS what, c.status, NULL::text AS address, '/channels' AS page,
+                   c.tell_failures
               FROM mailqueue.notification_channels AS c WHERE c.tell_at <= v_now
              ORDER BY c.tell_at LIMIT c_at_once FOR NO KEY UPDATE SKIP LOCKED
         ), inboxes AS MATERIALIZED (
-            SELECT m.id, m.user_id, m.provider AS what, m.status, m.email_address AS address, '' AS page
+            SELECT m.id, m.user_id, m.provider AS what, m.status, m.email_address AS address, '' AS page,
+                   m.tell_failures
               FROM mailqueue.mailboxes AS m WHERE m.tell_at <= v_now
              ORDER BY m.tell_at LIMIT c_at_once FOR NO KEY UPDATE SKIP LOCKED
         )
@@ -102,26 +105,27 @@ BEGIN
           JOIN mailqueue.inbox_users AS u ON u.id = d.user_id
           JOIN mailqueue.projects AS p ON p.id = u.project_id
     LOOP
-        v_is_told := NOT t.is_deleted;
+        v_told_at := NULL; v_tell_at := NULL;
         BEGIN
-            IF v_is_told THEN
+            IF NOT t.is_deleted THEN
                 PERFORM mailqueue.mail_of_error(t.name, t.shown, t.email, t.what, t.status, t.address,
                                                 CASE WHEN t.has_login THEN p_pages || t.name || t.page END);
+                v_told_at := v_now;
                 v_count := v_count + 1;
             END IF;
         EXCEPTION WHEN OTHERS THEN
-            v_is_told := false;
+            v_tell_at := v_now + least(interval '1 d', interval '5 min' * 2 ^ least(t.tell_failures, 10));
             PERFORM mailqueue.record_operation(t.project_id, 'inbox_user.not_told', t.user_id::text,
                                                jsonb_build_object('of', t.id, 'reason', left(SQLERRM, 200)),
                                                'inbox watch');
         END;
         UPDATE mailqueue.notification_channels AS c
-           SET told_at = CASE WHEN v_is_told THEN v_now ELSE c.told_at END,
-               tell_at = CASE WHEN NOT v_is_told AND NOT t.is_deleted THEN v_now + interval '1 d' END
+           SET told_at = coalesce(v_told_at, c.told_at), tell_at = v_tell_at,
+               tell_failures = CASE WHEN v_tell_at IS NULL THEN 0 ELSE least(t.tell_failures + 1, 100) END
          WHERE c.id = t.id;
         UPDATE mailqueue.mailboxes AS m
-           SET told_at = CASE WHEN v_is_told THEN v_now ELSE m.told_at END,
-               tell_at = CASE WHEN NOT v_is_told AND NOT t.is_deleted THEN v_now + interval '1 d' END
+           SET told_at = coalesce(v_told_at, m.told_at), tell_at = v_tell_at,
+               tell_failures = CASE WHEN v_tell_at IS NULL THEN 0 ELSE least(t.tell_failures + 1, 100) END
          WHERE m.id = t.id;
     END LOOP;
     RETURN v_count;

@@ -13,6 +13,10 @@ SELECT mailqueue.first_console_link(%(link)s::bytea, %(until)s::timestamptz, %(b
 -- Replace the link by which a user sets a password.
 SELECT mailqueue.link_console_user(%(name)s::text, %(link)s::bytea, %(until)s::timestamptz, %(by)s::text);
 
+-- name: reset_console_user :value
+-- Replace the link that a user asked for who forgot the password.
+SELECT mailqueue.reset_console_user(%(name)s::text, %(link)s::bytea, %(until)s::timestamptz, %(by)s::text);
+
 -- name: find_console_link :maybe
 -- Name of the user of a valid link.
 SELECT mailqueue.find_console_link(%(link)s::bytea);

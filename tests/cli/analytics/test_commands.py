@@ -41,6 +41,18 @@ def test_counts_are_read_from_the_replica_and_from_the_primary_while_it_does_not
     assert "MAILQUEUE_REPLICA_URL" in wrong.stderr
 
 
+def test_counts_are_read_from_the_primary_while_the_replica_is_behind_a_migration(
+    on_fresh_db: Cli, empty_db: str
+) -> None:
+    cli = on_fresh_db
+    cli.sql(furnish)
+    wanted = cli("stats", "overview", *SINCE)
+
+    found = cli("stats", "overview", *SINCE, env={"MAILQUEUE_REPLICA_URL": empty_db})
+
+    assert (found.exit_code, found.stdout) == (0, wanted.stdout)
+
+
 def test_counts_are_shown_as_tables_and_bars_and_as_json(on_fresh_db: Cli) -> None:
     cli = on_fresh_db
     cli.sql(furnish)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from mailqueue.administration.users import mailing
+from mailqueue.administration.users import mailing, manage
 from mailqueue.administration.users.attempts import AttemptRate
 from mailqueue.administration.users.mailing import LinkMailer
 from mailqueue.core.address import parse_address
@@ -204,6 +204,28 @@ async def test_the_answer_does_not_tell_whether_there_is_such_a_user(
 
     assert len(answers) == 1
     assert [recipients for recipients, _ in mails] == [(ANN,)]
+
+
+async def test_a_link_that_a_person_asks_for_leaves_the_one_that_was_handed_over_valid(
+    database: DatabaseSettings,
+) -> None:
+    async with posting(database) as post, post.console.visitor() as visitor:
+        async with post.console.connection() as conn:
+            made = await manage.add(conn, ANN, role="support", projects=["default"], by="tests")
+        for _ in range(2):
+            await post.asks(ANN, visitor)
+        first, second = [_LINK.findall(text)[0] for _, text in await post.mails()]
+        handed_over = manage.link_url("", made)
+        opened = [(await visitor.get(link)).text for link in (handed_over, first, second)]
+        async with post.console.connection() as conn:
+            renewed = await manage.renew_link(conn, ANN, by="tests")
+        later = [
+            (await visitor.get(link)).text
+            for link in (handed_over, second, manage.link_url("", renewed))
+        ]
+
+    assert [ANN in text for text in opened] == [True, False, True]
+    assert [ANN in text for text in later] == [False, False, True]
 
 
 @pytest.mark.parametrize("name", [ANN, "none@example.com"])
