@@ -203,6 +203,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             "mailqueue.cli.status.verify:verify",
             "Check that emails and the audit log are complete.",
         ),
+        "canary": Lazy(
+            "mailqueue.cli.canaries.commands:canary",
+            "Send small emails at an interval; their absence alerts.",
+        ),
         "maintain": Lazy(
             "mailqueue.cli.maintenance.maintain:maintain",
             "Run maintenance: partitions, retention, archive.",

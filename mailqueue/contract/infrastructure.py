@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from uuid import UUID
 
 from mailqueue.contract.value import Value
 
@@ -173,3 +174,31 @@ class ServerReadiness(Value):
     """Whether it accepts mail now."""
     reason: str | None
     """Why it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Canary(Value):
+    """A sender account by which a small email is sent at an interval, and its last emails."""
+
+    project: str
+    sender: str
+    provider: str
+    recipient: str
+    every: timedelta
+    """Time between two emails."""
+    emails_per_day: int
+    """What it takes of the limits of the account and of its project."""
+    newest_email: UUID | None
+    """Id of the newest email; null: there is none yet."""
+    last_sent_at: datetime | None
+    """Time at which the last one was sent; null: none of the newest 60."""
+    last_delivered_at: datetime | None
+    """Time at which the last one was delivered; null: none of the newest 60."""
+    tells_deliveries: bool
+    """Whether the account's provider tells of deliveries."""
+    is_late: bool
+    """Whether none was sent for more than three intervals and a minute."""
+    is_delivery_late: bool
+    """Whether none was delivered for more than three intervals and ten minutes."""
+    last_error: str | None
+    """Why the newest one was not accepted; null: it was."""

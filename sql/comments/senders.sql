@@ -280,3 +280,13 @@ SELECT mailqueue.describe_columns('sender_rates', ARRAY[
     ['state', 'ok, warning or paused.'],
     ['found', 'Result, as a sentence.']
 ]);
+
+SELECT mailqueue.describe_columns('canaries', ARRAY[
+    ['id', 'Id of the row.'],
+    ['project_id', 'Id of the project.'],
+    ['sender_account_id', 'Sender account by which the emails are sent.'],
+    ['recipient', 'Address of an operator that gets them.'],
+    ['every', 'Time between two emails.'],
+    ['email_ids', 'Ids of the newest 60 emails, newest first.'],
+    ['set_up_at', 'Time at which it was set up, or changed last.']
+]);

@@ -24,6 +24,7 @@ KEPT_QUEUES = {
     "outbox_state": "an outbox has one row, which is due again",
     "stats_state": "counting has one row, which is due again",
     "domain_rechecks": "a domain has one row, which is due again",
+    "canaries": "a sender account has one row, which is due again",
 }
 """Queues whose finished rows no retention deletes, and why."""
 

@@ -236,6 +236,16 @@ QUEUES = (
         poll=(1.0, 30.0),
     ),
     QueueSpec(
+        name="canaries",
+        table="canaries",
+        work="canary emails",
+        done="done",
+        handler="mailqueue.operations.canaries:canary_handler",
+        lease=timedelta(minutes=1),
+        backoff=Backoff(timedelta(seconds=30), timedelta(minutes=1)),
+        poll=(1.0, 5.0),
+    ),
+    QueueSpec(
         name="inboxes",
         table="mailboxes",
         work="scans of watched inboxes",

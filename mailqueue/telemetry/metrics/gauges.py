@@ -113,6 +113,17 @@ GAUGES = (
         "Domains that keys sign for, by the state of a DNS record in their daily check.",
         ("record", "state"),
     ),
+    Gauge(
+        "mailqueue_canary_age_seconds",
+        "Time since a canary email was sent or delivered, of the account with the oldest;"
+        " +Inf: none of the newest 60.",
+        ("provider", "stage"),
+    ),
+    Gauge(
+        "mailqueue_canary_late",
+        "Whether canary emails by an account are absent for more than three intervals.",
+        ("provider", "stage"),
+    ),
 )
 
 

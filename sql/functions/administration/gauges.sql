@@ -1,7 +1,7 @@
 -- What monitoring reads of the database, from the boards of administrators: one function, so that any exporter of SQL
 -- results can show it too. Labels are words that the installation has few of: no address, id, project or account.
 
--- What ends or is found missing only when it is needed: archived WAL, keys, records of DNS.
+-- What ends or is found missing only when it is needed: archived WAL, keys, records of DNS, canaries.
 CREATE OR REPLACE FUNCTION mailqueue.gauges_of_upkeep()
 RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE
@@ -36,9 +36,11 @@ AS $$
                   CROSS JOIN LATERAL (VALUES ('dkim', d.dkim), ('spf', d.spf), ('dmarc', d.dmarc)) AS e (record, state)
                 ) AS f ON f.record = r.record AND f.state = s.state
      GROUP BY r.record, s.state
+    UNION ALL
+    SELECT c.name, c.labels, c.value FROM mailqueue.gauges_of_canaries() AS c
 $$;
 COMMENT ON FUNCTION mailqueue.gauges_of_upkeep() IS
-    'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, records of DNS.';
+    'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, records of DNS, canaries.';
 
 CREATE OR REPLACE FUNCTION mailqueue.gauges() RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -12,7 +12,7 @@ AS $$
         'retry_ladders', 'pauses', 'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',
         'console_users', 'event_rules', 'birthday_rules', 'contact_lists', 'sequences', 'sequence_versions',
-        'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels'])
+        'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels', 'canaries'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
 

@@ -20,8 +20,8 @@ from tests.queue.extremes.automation import AB_TESTS, SCHEDULES, SEQUENCES
 from tests.queue.extremes.columns import Column
 from tests.queue.extremes.plain import (
     ALONE,
+    INSERTS,
     NEEDED,
-    NOTIFICATIONS,
     OF_NOBODY,
     PLAIN,
     REFERENCES,
@@ -206,8 +206,8 @@ async def queued(
             await _told(site, project, webhooks=count, events=1)
         case "webhook_events" | "webhook_deliveries":
             await _told(site, project, webhooks=1, events=count)
-        case "notifications":
-            found = await make.rows(conn, NOTIFICATIONS, project, count)
+        case "notifications" | "canaries":
+            found = await make.rows(conn, INSERTS[table], project, count)
             return [f"tableoid = {place} AND ctid = '{ctid}'" for place, ctid in found]
         case "inline_servers":
             await queue_with_servers(conn, site.smtp_port, project, name, count)

@@ -178,7 +178,8 @@ NEEDED = """
       AND NOT a.atthasdef AND a.attidentity = '' AND a.attgenerated = ''
       AND (a.attnotnull OR a.attname = 'project_id')
 """
-NOTIFICATIONS = r"""
+INSERTS: Mapping[str, str] = {
+    "notifications": r"""
     WITH u AS (
         INSERT INTO mailqueue.inbox_users (project_id, email)
         SELECT %s, 'person' || n || '@example.com' FROM generate_series(1, %s) AS n
@@ -198,5 +199,18 @@ NOTIFICATIONS = r"""
         notification_channel_id, email_received_at)
     SELECT c.project_id, c.user_id, m.id, c.id, now() FROM c JOIN m ON m.user_id = c.user_id
     RETURNING tableoid::text, ctid::text
-"""
-"""Notifications of a project, each of a person with an inbox and a channel."""
+""",
+    "canaries": """
+    WITH a AS (
+        INSERT INTO mailqueue.sender_accounts (project_id, name, email, smtp_host, smtp_port,
+            smtp_tls)
+        SELECT %s, 'canary-' || n, 'canary@example.com', '127.0.0.1', 25, 'none'
+          FROM generate_series(1, %s) AS n
+        RETURNING id, project_id
+    )
+    INSERT INTO mailqueue.canaries (project_id, sender_account_id, recipient)
+    SELECT project_id, id, 'ops@example.com' FROM a RETURNING tableoid::text, ctid::text
+    """,
+}
+"""Rows of a project with what they refer to: notifications with a person, an inbox and a channel
+each, canaries with a sender account."""

@@ -26,6 +26,7 @@ from tests.events.sent_mail import left
 from tests.inbound.json_provider import kept
 from tests.mail.direct.inline import mail
 from tests.publishing import outboxes
+from tests.queue.kernel.canaries import canaries
 from tests.queue.kernel.compared import ab_tests
 from tests.queue.kernel.domains import domains
 from tests.queue.kernel.files import exports
@@ -227,4 +228,5 @@ KINDS: Mapping[str, Kind] = {
     "exports": exports,
     "ab-tests": ab_tests,
     "domains": domains,
+    "canaries": canaries,
 }
