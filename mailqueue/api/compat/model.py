@@ -109,6 +109,16 @@ def contact_endpoint(
     )
 
 
+def key_endpoint(
+    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+) -> Endpoint:
+    """Return an endpoint of API keys; test keys have their own."""
+    scope = Scope.PROJECT_READ if method == "GET" else Scope.PROJECT_WRITE
+    return Endpoint(
+        method, path, scope, summary, handler, once=Once.NEVER, test_keys=ForTestKeys.OWN
+    )
+
+
 def _managing(
     scope: Scope,
     method: str,

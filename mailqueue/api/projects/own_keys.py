@@ -13,14 +13,12 @@ from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
-from mailqueue.core.errors import Forbidden, InvalidField
+from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.keys.reach import check_reach
 from mailqueue.tenants.keys.values import created_key_of, details_of
-from mailqueue.tenants.model import (
-    Caller,
-    Scope,
-)
+from mailqueue.tenants.model import Scope
 
 PATH = "/v1/projects/{pid}/api-keys"
 
@@ -73,7 +71,7 @@ async def create(call: RequestContext) -> CreatedApiKey:
     """Create a key."""
     wanted: NewKey = call.body
     is_test = call.caller.is_test if wanted.is_test is None else wanted.is_test
-    _check_reach(call.caller, wanted.scopes, is_test=is_test)
+    check_reach(call.caller, wanted.scopes, is_test=is_test)
     days = wanted.expires_in_days
     async with call.connection() as conn:
         issued = await keys_manage.issue_key(
@@ -133,7 +131,7 @@ async def rotate(call: RequestContext) -> CreatedApiKey:
     grace = timedelta(hours=call.body.grace_hours)
     async with call.connection() as conn:
         old = await keys_manage.show_key(conn, project_id, key_id)
-        _check_reach(call.caller, old.scopes, is_test=old.is_test)
+        check_reach(call.caller, old.scopes, is_test=old.is_test)
         try:
             issued = await keys_manage.rotate_key(conn, project_id, key_id, grace=grace)
         except InvalidField as exc:
@@ -149,15 +147,6 @@ async def revoke(call: RequestContext) -> None:
             conn, call.caller.project_id, call.id("key_id"), reason=call.query.reason
         )
     call.runtime.callers.forget()
-
-
-def _check_reach(caller: Caller, scopes: list[str], *, is_test: bool) -> None:
-    """Raise Forbidden if a new key would have more rights than the caller's."""
-    missing = [scope for scope in keys_manage.checked_scopes(scopes) if scope not in caller.scopes]
-    if missing:
-        raise Forbidden(f"scope {missing[0]}")
-    if caller.is_test and not is_test:
-        raise Forbidden("a live key")
 
 
 ENDPOINTS = (

@@ -16,6 +16,8 @@ GRACE = timedelta(hours=24)
 MAX_GRACE = timedelta(days=90)
 LONGEST_LIFE = timedelta(days=3_650)
 ALL = 1_000_000
+MAX_ACTIVE = 1_000
+"""Most keys of a project that are valid at a time."""
 
 
 async def issue_key(
@@ -137,6 +139,11 @@ async def page_of_keys(
     """
     at, before_id = before or (None, None)
     return await store.list_keys(conn, project_id, before=at, before_id=before_id, limit=limit)
+
+
+async def active_keys(conn: Conn, project_id: UUID) -> list[ApiKey]:
+    """Return a project's keys that are valid now, newest first."""
+    return await store.list_active(conn, project_id, limit=MAX_ACTIVE)
 
 
 async def change_key(

@@ -122,6 +122,12 @@ async def list_keys(
     return await many(conn, "list_api_keys", params, ApiKey)
 
 
+async def list_active(conn: Conn, project_id: UUID, *, limit: int) -> list[ApiKey]:
+    """Return a project's keys that are valid now, newest first."""
+    params = {"project_id": project_id, "most": limit}
+    return await many(conn, "list_active_api_keys", params, ApiKey)
+
+
 async def change_key(
     conn: Conn, project_id: UUID, key_id: UUID, *, changes: Mapping[str, object]
 ) -> bool:

@@ -46,6 +46,18 @@ WHERE k.project_id = %(project_id)s
 ORDER BY k.created_at DESC, k.id DESC
 LIMIT %(most)s;
 
+-- name: list_active_api_keys :many
+-- The keys of a project that are valid now, newest first.
+SELECT k.id, k.name, k.hint, k.is_test, k.scopes, k.requests_per_second, k.created_at, k.created_by, k.expires_at,
+       k.rotated_at, k.revoked_at, k.revoked_reason, k.revoked_by, k.last_used_at,
+       host(k.last_used_from) AS last_used_from
+FROM mailqueue.api_keys AS k
+WHERE k.project_id = %(project_id)s
+  AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+ORDER BY k.created_at DESC, k.id DESC
+LIMIT %(most)s;
+
 -- name: change_api_key :value
 -- Change name or rate of a valid key; false if there is none.
 SELECT mailqueue.change_api_key(%(project_id)s::uuid, %(id)s::uuid, %(changes)s::jsonb);

@@ -233,6 +233,11 @@ BODIES: dict[str, Any] = {
         "upsert": "yes",
     },
     "PUT /v3/lists/{list_address}/members/{member}": MEMBER,
+    "POST /api-keys": {"name": "Shop", "permission": "sending_access"},
+    "PATCH /api-keys/{key_id}": {"name": "Shop"},
+    "POST /v3/api_keys": {"name": "Shop", "scopes": ["mail.send"]},
+    "PATCH /v3/api_keys/{key_id}": {"name": "Shop"},
+    "PUT /v3/api_keys/{key_id}": {"name": "Shop", "scopes": ["mail.send"]},
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""

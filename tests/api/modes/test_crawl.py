@@ -49,7 +49,7 @@ def names_a_thing(endpoint: Endpoint) -> bool:
     # There a batch is the name of a campaign, which has no mode.
     if endpoint.path.startswith(("/v3/mail/batch", "/v3/user/scheduled_sends")):
         return False
-    is_key = "api-keys/{key_id}" in endpoint.path
+    is_key = any(name in endpoint.path for name in ("api-keys/{key_id}", "api_keys/{key_id}"))
     return is_key or any(name in endpoint.path for name in things)
 
 

@@ -18,6 +18,7 @@ from mailqueue.api.compat.accepting import (
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.resend.api_keys import KEY_ENDPOINTS
 from mailqueue.api.compat.resend.contacts import CONTACT_ENDPOINTS
 from mailqueue.api.compat.resend.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
@@ -50,7 +51,7 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
-NOT_THERE = (*("/api-keys", "/automations", "/broadcasts", "/contact-properties", "/templates"),)
+NOT_THERE = ("/automations", "/broadcasts", "/contact-properties", "/templates")
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
@@ -165,12 +166,13 @@ RESEND = CompatApi(
         *CONTACT_ENDPOINTS,
         *SEGMENT_ENDPOINTS,
         *TOPIC_ENDPOINTS,
+        *KEY_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
     roots=(
         *("/emails", "/suppressions", "/webhooks", "/domains"),
-        *("/contacts", "/segments", "/audiences", "/topics", *NOT_THERE),
+        *("/contacts", "/segments", "/audiences", "/topics", "/api-keys", *NOT_THERE),
     ),
     rates=rates,
 )

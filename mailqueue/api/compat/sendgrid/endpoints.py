@@ -12,6 +12,7 @@ from mailqueue.api.compat.accepting import OneRefused
 from mailqueue.api.compat.batch import accept_together, validate_together
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.sendgrid.api_keys import KEY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.checks import check
 from mailqueue.api.compat.sendgrid.faults import (
     SendGridRefused,
@@ -119,10 +120,21 @@ SENDGRID = CompatApi(
         *SCHEDULED_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
+        *KEY_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
-    roots=("/v3/mail", "/v3/suppression", "/v3/asm", "/v3/user", "/v3/templates"),
+    roots=(
+        *("/v3/mail", "/v3/suppression", "/v3/asm", "/v3/user", "/v3/templates"),
+        *(
+            "/v3/api_keys",
+            "/v3/scopes",
+            "/v3/stats",
+            "/v3/categories",
+            "/v3/whitelabel",
+            "/v3/messages",
+        ),
+    ),
     is_known_by_head=is_sendgrids,
     rates=rates,
 )

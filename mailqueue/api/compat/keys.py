@@ -1,0 +1,75 @@
+"""Create, find, rename and revoke API keys for the compatible APIs, by the rules of our own API.
+
+A key that the vendor would have removed is one that is revoked or expired here: it is not shown.
+"""
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from mailqueue.api.http.context import RequestContext
+from mailqueue.core.errors import NotFound
+from mailqueue.tenants.keys import manage as keys_manage
+from mailqueue.tenants.keys.reach import check_reach
+from mailqueue.tenants.model import ApiKey, IssuedKey
+
+MAX_NAME_CHARACTERS = keys_manage.NAME_CHARACTERS
+_GONE = ("revoked", "expired")
+
+
+async def add_key(call: RequestContext, name: str, scopes: Collection[str]) -> IssuedKey:
+    """Create a key of the mode of the caller's.
+
+    Raises:
+        Forbidden: it would have a scope that the caller lacks.
+        InvalidField: the name is invalid, or the project has as many keys as it may have.
+        Conflict: the project has a key of that name.
+    """
+    is_test = call.caller.is_test
+    check_reach(call.caller, scopes, is_test=is_test)
+    async with call.connection() as conn:
+        return await keys_manage.issue_key(
+            conn, call.caller.project, name, is_test=is_test, scopes=scopes
+        )
+
+
+async def all_keys(call: RequestContext) -> list[ApiKey]:
+    """Return the project's valid keys, newest first."""
+    async with call.connection() as conn:
+        return await keys_manage.active_keys(conn, call.caller.project_id)
+
+
+async def key_in_path(call: RequestContext) -> ApiKey:
+    """Return the valid key that the path names by `key_id`.
+
+    Raises:
+        NotFound: the project has no such key.
+    """
+    key_id = call.id("key_id")
+    async with call.connection() as conn:
+        found = await keys_manage.show_key(conn, call.caller.project_id, key_id)
+    if found.status(datetime.now(UTC)) in _GONE:
+        raise NotFound("key", key_id)
+    return found
+
+
+async def rename_key(call: RequestContext, one: ApiKey, name: str) -> ApiKey:
+    """Change the name of a key.
+
+    Raises:
+        InvalidField: the name is invalid.
+        NotFound: the key was rotated, or revoked meanwhile.
+        Conflict: the project has a key of that name.
+    """
+    async with call.connection() as conn:
+        changed = await keys_manage.change_key(
+            conn, call.caller.project_id, one.id, changes={"name": name}
+        )
+    call.runtime.callers.forget()
+    return changed
+
+
+async def revoke_key(call: RequestContext, one: ApiKey) -> None:
+    """Revoke a key: it is refused from now on."""
+    async with call.connection() as conn:
+        await keys_manage.revoke_key_by_id(conn, call.caller.project_id, one.id)
+    call.runtime.callers.forget()
