@@ -91,6 +91,13 @@ POSTMARK_TEMPLATE = {
     "HtmlBody": "<p>Hello {{name}}</p>",
     "TextBody": "{{#each lines}}{{sku}}{{/each}}",
 }
+RESEND_TEMPLATE = {
+    "name": "Bill",
+    "subject": "Order {{{ORDER}}}",
+    "html": "<p>Hello {{{NAME}}}</p>",
+    "text": "Hello {{{NAME}}}",
+    "variables": [{"key": "NAME", "type": "string", "fallback_value": "you"}],
+}
 DYNAMIC_VERSION = {
     "name": "First",
     "subject": "Order {{id}}",
@@ -136,7 +143,9 @@ BODIES: dict[str, Any] = {
     "resend: POST /webhooks": WEBHOOK,
     "postmark: POST /webhooks": POSTMARK_WEBHOOK,
     "PUT /webhooks/{webhook_number}": POSTMARK_WEBHOOK,
-    "POST /templates": POSTMARK_TEMPLATE,
+    "postmark: POST /templates": POSTMARK_TEMPLATE,
+    "resend: POST /templates": {**RESEND_TEMPLATE, "alias": "bill"},
+    "PATCH /templates/{template_id}": RESEND_TEMPLATE,
     "PUT /templates/{template}": POSTMARK_TEMPLATE,
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
     "POST /message-streams": {
@@ -242,8 +251,11 @@ BODIES: dict[str, Any] = {
 }
 """A body of each endpoint that takes one, which names every kind of field."""
 SHARED = {"POST /webhooks", "GET /webhooks", "POST /domains", "GET /domains"}
+SHARED = {f"{method} {path}" for method in ("POST", "GET") for path in ("/webhooks", "/templates")}
 """Requests of several APIs; the credential tells whose they are."""
 WITHOUT_BODY = {
+    "POST /templates/{template_id}/publish",
+    "POST /templates/{template_id}/duplicate",
     "POST /emails/{email_id}/cancel",
     "PUT /bounces/{bounce_id}/activate",
     f"PATCH {SETTINGS}/signed",

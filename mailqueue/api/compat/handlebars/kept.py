@@ -1,7 +1,9 @@
 """Store, find and change templates for the compatible APIs."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
@@ -35,8 +37,11 @@ async def add_template(
     text: NewText | None = None,
     description: str | None = None,
     note: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    is_published: bool = True,
 ) -> TemplateRow:
-    """Add a template; its first version is published at once. All is stored, or nothing.
+    """Add a template; its first version is published at once, unless `is_published` is false. All
+    is stored, or nothing.
 
     Raises:
         InvalidField: the slug or the name is invalid, or the text does not compile.
@@ -52,7 +57,7 @@ async def add_template(
             previous=None,
             newest=None,
         )
-        version = NewVersion({"": text}, note=note)
+        version = NewVersion({"": text}, schema, note=note)
         drafted = await versions.draft(
             call.connection, call.services.compile_process, planned, new=version
         )
@@ -60,7 +65,8 @@ async def add_template(
         made = await writing.create(conn, project_id, new=new, by=call.by)
         if drafted is not None:
             added = await versions.add_drafted(conn, made, drafted, by=call.by)
-            await versions.publish_inlined(conn, made, added, {}, by=call.by)
+            if is_published:
+                await versions.publish_inlined(conn, made, added, {}, by=call.by)
         return await writing.find_own(conn, project_id, template_id=made.id)
 
 
@@ -72,13 +78,14 @@ async def add_version(
     before: VersionRow | None = None,
     name: str | None = None,
     note: str | None = None,
+    schema: Mapping[str, Any] | None = None,
     is_published: bool = True,
     check: CheckVersion = accept_any,
 ) -> VersionRow:
     """Add a version in the template's language, publish it, and change the template's name. All is
     stored, or nothing. What no other API has is as in the version `before`, else the current one:
-    texts in other languages, the schema of the variables, and whether CSS is inlined. `check` may
-    refuse the version while no other is added.
+    texts in other languages, the schema of the variables unless one is given, and whether CSS is
+    inlined. `check` may refuse the version while no other is added.
 
     Raises:
         InvalidField: the text does not compile, or the name is invalid.
@@ -87,6 +94,8 @@ async def add_version(
     if before is None:
         before = await current_version(call, template)
     new = await _like(call, template, before, text=text, note=note)
+    if schema is not None:
+        new = replace(new, variables_schema=schema)
     drafted = await versions.draft(call.connection, process, template, new=new)
     sent = await versions.inlined_draft(process, template, drafted) if is_published else {}
     async with call.in_one_transaction(), call.connection() as conn:

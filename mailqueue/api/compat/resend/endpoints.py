@@ -35,6 +35,7 @@ from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
+from mailqueue.api.compat.resend.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.resend.topics import TOPIC_ENDPOINTS
 from mailqueue.api.compat.resend.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
@@ -51,7 +52,7 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
-NOT_THERE = ("/automations", "/broadcasts", "/contact-properties", "/templates")
+NOT_THERE = ("/automations", "/broadcasts", "/contact-properties")
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
@@ -167,12 +168,13 @@ RESEND = CompatApi(
         *SEGMENT_ENDPOINTS,
         *TOPIC_ENDPOINTS,
         *KEY_ENDPOINTS,
+        *TEMPLATE_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
     roots=(
         *("/emails", "/suppressions", "/webhooks", "/domains"),
-        *("/contacts", "/segments", "/audiences", "/topics", "/api-keys", *NOT_THERE),
+        *("/contacts", "/segments", "/audiences", "/topics", "/api-keys", "/templates", *NOT_THERE),
     ),
     rates=rates,
 )
