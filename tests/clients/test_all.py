@@ -101,7 +101,7 @@ NOT_THERE = [
     ("postmark", "POST", "/email/bulk"),
     ("postmark", "GET", "/message-streams"),
     ("postmark", "POST", "/templates/x/copy"),
-    ("sendgrid", "GET", "/v3/stats"),
+    ("sendgrid", "GET", "/v3/ips"),
     ("sendgrid", "GET", "/v3/marketing/contacts"),
     ("mailgun", "GET", "/v3/routes"),
     ("mailgun", "GET", "/v3/lists/pages"),

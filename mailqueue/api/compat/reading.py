@@ -1,6 +1,6 @@
 """Parse the JSON bodies and the queries of compatible APIs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import orjson
@@ -57,13 +57,15 @@ def parsed_json(body: bytes) -> Any:
         raise BadJson(f"the body is not JSON: {exc.msg}") from None
 
 
-def query_of(call: RequestContext, model: type[Model]) -> Model:
+def query_of(call: RequestContext, model: type[Model], *, lists: Collection[str] = ()) -> Model:
     """Return the query; names of parameters may be in any case, as the providers' clients differ.
+    The parameters `lists` may be repeated.
 
     Raises:
         BadParameter: a parameter is invalid, unknown or repeated.
     """
     given: dict[str, str] = {}
+    listed: dict[str, list[str]] = {}
     names: dict[str, str] = {}
     for name, text in call.request.query_params.multi_items():
         if name.lower() in given:
@@ -71,10 +73,13 @@ def query_of(call: RequestContext, model: type[Model]) -> Model:
         fault = unstorable(name.replace("\0", "?")[:100], [name, text])
         if fault is not None:
             raise BadParameter(fault.field, fault.why)
-        given[name.lower()] = text
+        if name.lower() in lists:
+            listed.setdefault(name.lower(), []).append(text)
+        else:
+            given[name.lower()] = text
         names[name.lower()] = name
     try:
-        return model.model_validate(given)
+        return model.model_validate({**given, **listed})
     except ValidationError as exc:
         wrong = invalid_request(exc)
         if not isinstance(wrong, InvalidField):

@@ -26,6 +26,7 @@ from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
+from mailqueue.api.compat.sendgrid.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
 from mailqueue.api.compat.sendgrid.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.sendgrid.webhooks import WEBHOOK_ENDPOINTS
@@ -121,6 +122,7 @@ SENDGRID = CompatApi(
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
         *KEY_ENDPOINTS,
+        *STATISTICS_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

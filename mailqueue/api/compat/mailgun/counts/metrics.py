@@ -15,10 +15,11 @@ from starlette.responses import Response
 from mailqueue.analytics import spans
 from mailqueue.analytics.model import CountsRow, SpanStart, Starts, StatsScope
 from mailqueue.analytics.rows import current_time, rows_by_value, rows_of
-from mailqueue.api.compat.mailgun.counts.times import LONGEST_READING, counted_time, starts_of
+from mailqueue.api.compat.mailgun.counts.times import counted_time, starts_of
 from mailqueue.api.compat.mailgun.domains import check_name
 from mailqueue.api.compat.mailgun.faults import NamedParameter
 from mailqueue.api.compat.reading import document_of
+from mailqueue.api.compat.seen_tags import LONGEST_READING
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys

@@ -1,31 +1,24 @@
 """Mailgun's API: the tags of mail that was counted in the last days."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field
 from starlette.responses import Response
 
-from mailqueue.analytics import spans
-from mailqueue.analytics.model import StatsScope, TimeSpan
-from mailqueue.analytics.rows import current_time, rows_by_value
-from mailqueue.api.compat.mailgun.counts.times import LONGEST_READING
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import MissingParameter, TagNotFound
 from mailqueue.api.compat.mailgun.pages import MailgunNamedPage, page_of, paging_of
 from mailqueue.api.compat.reading import query_of
+from mailqueue.api.compat.seen_tags import SeenTag, seen_tags
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
-from mailqueue.contract.analytics import Bucket, Dimension
 from mailqueue.core.errors import InvalidField
 from mailqueue.tenants.model import Scope
 
-SEEN_WITHIN = timedelta(days=90)
-"""Tags that were counted in this time are there."""
 _Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
@@ -44,19 +37,11 @@ class MailgunTagQuery(RequestModel):
     tag: StorableText | None = None
 
 
-class SeenTag(NamedTuple):
-    """A tag, and the first and the last day of which it has counts."""
-
-    tag: str
-    first: datetime
-    last: datetime
-
-
 async def index(call: RequestContext) -> Response:
     """List tags by name."""
     await check_domain(call)
     query = query_of(call, MailgunTagPage)
-    found = [one for one in await _seen(call) if one.tag.startswith(query.prefix or "")]
+    found = [one for one in await seen_tags(call) if one.tag.startswith(query.prefix or "")]
     chosen = MailgunNamedPage.model_construct(limit=query.limit, page=query.page, p=query.tag)
     try:
         page = page_of(found, chosen, lambda one: one.tag)
@@ -83,35 +68,10 @@ async def show_named(call: RequestContext) -> Response:
 
 
 async def _found(call: RequestContext, tag: str) -> dict[str, Any]:
-    for one in await _seen(call):
+    for one in await seen_tags(call):
         if one.tag == tag:
             return _shown(one)
     raise TagNotFound("tag not found")
-
-
-async def _seen(call: RequestContext) -> list[SeenTag]:
-    """Return the tags by name.
-
-    Raises:
-        InvalidField: there are too many to read.
-    """
-    scope = StatsScope(call.caller.project_id, call.caller.is_test)
-    async with (
-        call.reports() as conn,
-        conn.transaction(),
-        spans.reading(conn, LONGEST_READING),
-    ):
-        now = await current_time(conn)
-        starts = await spans.whole(conn, TimeSpan(now - SEEN_WITHIN, now, "UTC"), Bucket.DAY)
-        rows = await rows_by_value(conn, scope, Dimension.TAG, starts)
-    days: dict[str, list[int]] = {}
-    for row in rows:
-        if row.value:  # "" sums up those that have no counts of their own
-            days.setdefault(row.value, []).append(row.n)
-    return [
-        SeenTag(tag, starts[min(found) - 1].started_at, starts[max(found) - 1].started_at)
-        for tag, found in sorted(days.items())
-    ]
 
 
 def _shown(one: SeenTag) -> dict[str, Any]:

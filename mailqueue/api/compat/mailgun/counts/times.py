@@ -15,8 +15,6 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 
 DEFAULT_TIME = timedelta(days=7)
-LONGEST_READING = timedelta(seconds=5)
-"""The time that a statement may take which reads the counts of all values of a dimension."""
 _BUCKETS = {"hour": Bucket.HOUR, "day": Bucket.DAY, "month": Bucket.MONTH}
 _DURATION = re.compile(r"(\d{1,5})([hdm])")
 _EPOCH = re.compile(r"\d{1,11}(?:\.\d{1,9})?")
