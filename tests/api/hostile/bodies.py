@@ -247,6 +247,7 @@ BODIES: dict[str, Any] = {
     "POST /v3/api_keys": {"name": "Shop", "scopes": ["mail.send"]},
     "PATCH /v3/api_keys/{key_id}": {"name": "Shop"},
     "PUT /v3/api_keys/{key_id}": {"name": "Shop", "scopes": ["mail.send"]},
+    "POST /v3/whitelabel/domains": {"domain": "example.com", "custom_dkim_selector": "abc"},
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
@@ -254,6 +255,7 @@ SHARED = {"POST /webhooks", "GET /webhooks", "POST /domains", "GET /domains"}
 SHARED = {f"{method} {path}" for method in ("POST", "GET") for path in ("/webhooks", "/templates")}
 """Requests of several APIs; the credential tells whose they are."""
 WITHOUT_BODY = {
+    "POST /v3/whitelabel/domains/{domain_id}/validate",
     "POST /templates/{template_id}/publish",
     "POST /templates/{template_id}/duplicate",
     "POST /emails/{email_id}/cancel",

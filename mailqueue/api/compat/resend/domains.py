@@ -9,23 +9,25 @@ from typing import Any
 from pydantic import Field
 from starlette.responses import Response
 
+from mailqueue.api.compat.domains import (
+    add_domain,
+    domains_of,
+    is_verified,
+    look_up_domain,
+    remove_domain,
+)
 from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
-from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.dkim.keys import Algorithm
 
 REGION = "us-east-1"
-_ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 
 
 class NewDomain(RequestModel):
@@ -38,30 +40,17 @@ class NewDomain(RequestModel):
 async def create(call: RequestContext) -> Response:
     """Add a domain: a DKIM key, pending until its record is in DNS."""
     body = await body_of(call, NewDomain)
-    algorithm = Algorithm.RSA
-    master, own = platform_key(call), own_key_of(call.request)
     try:
-        name = keys.domain_of(body.name)
+        found = await add_domain(call, body.name)
     except InvalidField as exc:
-        raise exc.named("name") from exc
-    made = await keys.new_keys([algorithm])
-    async with call.connection() as conn, unlocked(call, own, conn):
-        found = await keys.create(
-            conn,
-            call.caller.project,
-            domain=name,
-            algorithms=[algorithm],
-            master=master,
-            by=call.by,
-            made=made,
-        )
+        raise exc.named("name" if exc.field == "domain" else exc.field) from exc
     return json_answer(_shown(found), status=201)
 
 
 async def index(call: RequestContext) -> Response:
     """List domains, newest first."""
     query = page_query(call, ListPage)
-    found = list(reversed((await _domains(call)).values()))
+    found = list(reversed(await domains_of(call)))
     page, has_more = page_of(found, query, lambda each: each[0].id)
     return list_answer([_listed(each) for each in page], has_more)
 
@@ -74,32 +63,15 @@ async def show(call: RequestContext) -> Response:
 async def verify(call: RequestContext) -> Response:
     """Look up the records of a domain now; a key whose record is found signs from then on."""
     found = await _found(call)
-    looked = await publication.look_up(found, Resolver(call.settings.name_servers))
-    async with call.connection() as conn:
-        await publication.settle(conn, looked, by=call.by)
+    await look_up_domain(call, found)
     return json_answer({"object": "domain", "id": found[0].id})
 
 
 async def remove(call: RequestContext) -> Response:
     """Remove a domain: its keys are revoked."""
     found = await _found(call)
-    async with call.connection() as conn, conn.transaction():
-        for one in found:
-            await keys.revoke(
-                conn, call.caller.project, domain=one.domain, selector=one.selector, by=call.by
-            )
+    await remove_domain(call, found)
     return json_answer({"object": "domain", "id": found[0].id, "deleted": True})
-
-
-async def _domains(call: RequestContext) -> dict[str, list[DkimKey]]:
-    """Return the keys of each domain that signs or waits for its record, oldest first."""
-    async with call.connection() as conn:
-        found = await keys.list_keys(conn, project=call.caller.project)
-    by_domain: dict[str, list[DkimKey]] = {}
-    for one in sorted(found, key=lambda one: (one.created_at, one.id)):
-        if one.status in _ALIVE:
-            by_domain.setdefault(one.domain, []).append(one)
-    return by_domain
 
 
 async def _found(call: RequestContext) -> list[DkimKey]:
@@ -109,18 +81,17 @@ async def _found(call: RequestContext) -> list[DkimKey]:
         NotFound: the project has no such domain.
     """
     domain_id = call.id("domain_id")
-    for found in (await _domains(call)).values():
+    for found in await domains_of(call):
         if any(one.id == domain_id for one in found):
             return found
     raise NotFound("domain", domain_id)
 
 
 def _listed(found: list[DkimKey]) -> dict[str, Any]:
-    is_verified = any(one.status is DkimKeyStatus.ACTIVE for one in found)
     return {
         "id": found[0].id,
         "name": found[0].domain,
-        "status": "verified" if is_verified else "pending",
+        "status": "verified" if is_verified(found) else "pending",
         "created_at": stamp(found[0].created_at),
         "region": REGION,
     }

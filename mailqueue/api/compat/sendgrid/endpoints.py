@@ -14,6 +14,7 @@ from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.sendgrid.api_keys import KEY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.checks import check
+from mailqueue.api.compat.sendgrid.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.sendgrid.faults import (
     SendGridRefused,
     Wrong,
@@ -123,6 +124,7 @@ SENDGRID = CompatApi(
         *TEMPLATE_ENDPOINTS,
         *KEY_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
+        *DOMAIN_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

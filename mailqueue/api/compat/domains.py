@@ -1,0 +1,77 @@
+"""The domains of a project for the compatible APIs: those that it has DKIM keys of.
+
+A domain whose keys are all revoked is gone. Keys that were added elsewhere are shown too.
+"""
+
+from collections.abc import Sequence
+
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
+from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.deliverability import keys, publication
+from mailqueue.deliverability.model import DkimKey
+from mailqueue.deliverability.publication import Publication
+from mailqueue.deliverability.resolver import Resolver
+from mailqueue.dkim.keys import Algorithm
+
+_ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
+
+
+async def domains_of(call: RequestContext) -> list[list[DkimKey]]:
+    """Return the keys of each domain that signs or waits for its record; the oldest domain, and the
+    oldest key of each, first.
+    """
+    async with call.connection() as conn:
+        found = await keys.list_keys(conn, project=call.caller.project)
+    by_domain: dict[str, list[DkimKey]] = {}
+    for one in sorted(found, key=lambda one: (one.created_at, one.id)):
+        if one.status in _ALIVE:
+            by_domain.setdefault(one.domain, []).append(one)
+    return list(by_domain.values())
+
+
+async def add_domain(
+    call: RequestContext, name: str, *, selector: str | None = None
+) -> list[DkimKey]:
+    """Add a domain: a DKIM key, pending until its record is in DNS.
+
+    Raises:
+        InvalidField: the name is no domain (`domain`), or the selector is invalid.
+        Conflict: the project has such a key of the domain.
+    """
+    algorithms = [Algorithm.RSA]
+    master, own = platform_key(call), own_key_of(call.request)
+    domain = keys.domain_of(name)
+    made = await keys.new_keys(algorithms)
+    async with call.connection() as conn, unlocked(call, own, conn):
+        return await keys.create(
+            conn,
+            call.caller.project,
+            domain=domain,
+            algorithms=algorithms,
+            selector=selector,
+            master=master,
+            by=call.by,
+            made=made,
+        )
+
+
+async def look_up_domain(call: RequestContext, found: Sequence[DkimKey]) -> list[Publication]:
+    """Look up the records of a domain now; a key whose record is found signs from then on."""
+    looked = await publication.look_up(found, Resolver(call.settings.name_servers))
+    async with call.connection() as conn:
+        return await publication.settle(conn, looked, by=call.by)
+
+
+async def remove_domain(call: RequestContext, found: Sequence[DkimKey]) -> None:
+    """Remove a domain: its keys are revoked, all or none."""
+    async with call.connection() as conn, conn.transaction():
+        for one in found:
+            await keys.revoke(
+                conn, call.caller.project, domain=one.domain, selector=one.selector, by=call.by
+            )
+
+
+def is_verified(found: Sequence[DkimKey]) -> bool:
+    """Return whether a key of a domain signs. Pure."""
+    return any(one.status is DkimKeyStatus.ACTIVE for one in found)

@@ -1,0 +1,136 @@
+"""The published `sendgrid` library adds, lists, validates and removes authenticated domains."""
+
+import json
+from typing import Any
+
+import pytest
+from python_http_client.exceptions import BadRequestsError, ForbiddenError, NotFoundError
+from sendgrid import SendGridAPIClient
+
+from mailqueue.tenants.model import Scope
+from tests.clients.serving import Served
+
+
+@pytest.fixture
+def domains(site: Served) -> Any:
+    found = of(site, site.keys.live)
+    for one in read(found.get()):
+        found._(one["id"]).delete()
+    return found
+
+
+def of(site: Served, key: str) -> Any:
+    return SendGridAPIClient(key, host=site.url).client.whitelabel.domains
+
+
+def read(response: Any) -> Any:
+    return json.loads(response.body)
+
+
+def added(domains: Any, name: str = "shop.example.com", **fields: Any) -> Any:
+    return read(domains.post(request_body={"domain": name, **fields}))
+
+
+def test_a_domain_is_added_with_the_record_to_publish(site: Served, domains: Any) -> None:
+    made = added(domains, "Shop.Example.COM", automatic_security=False)
+    record = made["dns"]["dkim"]
+
+    assert (made["domain"], made["valid"], record["valid"]) == ("shop.example.com", False, False)
+    assert (record["type"], record["data"][:7]) == ("txt", "v=DKIM1")
+    assert record["host"].endswith("._domainkey.shop.example.com")
+    assert read(domains._(made["id"]).get()) == made
+    query = "SELECT status::text FROM mailqueue.dkim_keys WHERE domain = %s AND status <> 'revoked'"
+    assert site.rows(query, "shop.example.com") == [("pending",)]
+
+
+def test_the_selector_is_the_one_that_is_given(domains: Any) -> None:
+    made = added(domains, custom_dkim_selector="abc")
+
+    assert made["dns"]["dkim"]["host"] == "abc._domainkey.shop.example.com"
+
+
+def test_a_domain_whose_key_signs_is_valid(site: Served, domains: Any) -> None:
+    made = added(domains)
+    with_status = "UPDATE mailqueue.dkim_keys SET status = 'active', active_at = now()"
+    site.rows(f"{with_status} WHERE domain = %s AND status = 'pending' RETURNING 1", made["domain"])
+
+    found = read(domains._(made["id"]).get())
+    assert (found["valid"], found["dns"]["dkim"]["valid"]) == (True, True)
+
+
+def test_a_domain_whose_record_is_not_in_dns_is_not_valid_and_told_why(domains: Any) -> None:
+    made = added(domains, "no.example.com")
+    found = read(domains._(made["id"]).validate.post())
+
+    assert (found["id"], found["valid"]) == (made["id"], False)
+    assert found["validation_results"]["dkim"]["valid"] is False
+    assert found["validation_results"]["dkim"]["reason"]
+
+
+def test_domains_are_listed_newest_first(domains: Any) -> None:
+    made = [added(domains, f"d{number}.example.com") for number in range(3)]
+
+    assert read(domains.get()) == made[::-1]
+    assert read(domains.get(query_params={"limit": 1, "offset": 1})) == [made[1]]
+    assert read(domains.get(query_params={"domain": "D2.example.com"})) == [made[2]]
+
+
+def test_a_removed_domain_is_gone_and_can_be_added_again(site: Served, domains: Any) -> None:
+    made = added(domains, "gone.example.com")
+    assert domains._(made["id"]).delete().status_code == 204
+
+    for call in (domains._(made["id"]).get, domains._(made["id"]).delete):
+        with pytest.raises(NotFoundError):
+            call()
+    query = "SELECT DISTINCT status::text FROM mailqueue.dkim_keys WHERE domain = %s"
+    assert site.rows(query, "gone.example.com") == [("revoked",)]
+    assert added(domains, "gone.example.com")["id"] != made["id"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({}, "domain"),
+        ({"domain": "not a domain"}, "domain"),
+        ({"domain": 7}, "domain"),
+        ({"domain": "a.example.com", "custom_dkim_selector": "-"}, "custom_dkim_selector"),
+        ({"domain": "a.example.com", "subdomain": "news"}, "subdomain"),
+        ({"domain": "a.example.com", "automatic_security": True}, "automatic_security"),
+        ({"domain": "a.example.com", "ips": ["192.0.2.1"]}, "ips"),
+        ({"domain": "a.example.com", "spf": True}, "spf"),
+    ],
+)
+def test_what_is_invalid_is_named_and_adds_nothing(domains: Any, given: Any, field: str) -> None:
+    with pytest.raises(BadRequestsError) as caught:
+        domains.post(request_body=given)
+    assert caught.value.to_dict["errors"][0]["field"] == field
+    assert read(domains.get()) == []
+
+
+def test_a_domain_is_added_once(domains: Any) -> None:
+    added(domains)
+    with pytest.raises(BadRequestsError) as caught:
+        added(domains)
+    assert "shop.example.com has the rsa key" in caught.value.to_dict["errors"][0]["message"]
+
+
+def test_a_domain_of_another_project_is_not_found(site: Served, domains: Any) -> None:
+    made = added(domains)
+    foreign = of(site, site.keys.other)
+
+    one = foreign._(made["id"])
+    for call in (one.get, one.delete, one.validate.post):
+        with pytest.raises(NotFoundError):
+            call()
+    assert read(foreign.get()) == []
+    assert read(domains.get()) == [made]
+
+
+def test_domains_need_their_scopes(site: Served, domains: Any) -> None:
+    made = added(domains)
+    reads = of(site, site.key_with(Scope.PROJECT_READ))
+
+    assert read(reads._(made["id"]).get()) == made
+    for call in (reads._(made["id"]).delete, reads._(made["id"]).validate.post, reads.post):
+        with pytest.raises(ForbiddenError):
+            call()
