@@ -39,3 +39,15 @@ FROM mailqueue.email_events AS v
 WHERE v.email_id = %(email_id)s
   AND v.project_id = %(project_id)s
   AND v.type = %(type)s;
+
+-- name: list_activity :many
+-- What happened to each of these mails: counts of opens and clicks, the newest event, and whether one was delivered or
+-- bounced.
+SELECT v.email_id, count(*) FILTER (WHERE v.type = 'opened') AS opens,
+       count(*) FILTER (WHERE v.type = 'clicked') AS clicks,
+       bool_or(v.type = 'delivered') AS is_delivered, bool_or(v.type IN ('hard_bounce', 'soft_bounce')) AS is_bounced,
+       max(v.occurred_at) AS last_at
+FROM mailqueue.email_events AS v
+WHERE v.email_id = ANY (%(ids)s::uuid[])
+  AND v.project_id = %(project_id)s
+GROUP BY v.email_id;

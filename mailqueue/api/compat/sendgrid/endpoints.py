@@ -25,6 +25,7 @@ from mailqueue.api.compat.sendgrid.faults import (
 )
 from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
+from mailqueue.api.compat.sendgrid.messages import ACTIVITY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
 from mailqueue.api.compat.sendgrid.statistics import STATISTICS_ENDPOINTS
@@ -125,6 +126,7 @@ SENDGRID = CompatApi(
         *KEY_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
+        *ACTIVITY_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
