@@ -1,7 +1,8 @@
 """The operations that published Python libraries have calls for, and how many of them are here.
 
 Read from the source of the installed libraries: Resend's and Postmark's name the path of each call,
-Mailgun's in the examples that come with it. SendGrid's has a call for any path and is not counted.
+Mailgun's in the examples that come with it. SendGrid's has a call for any path: its operations are
+listed in a file, as SendGrid describes its API (github.com/twilio/sendgrid-oai, 2026-01-22).
 """
 
 import ast
@@ -20,6 +21,7 @@ _VARIABLE = re.compile(r"\{[^{}]*\}|%s|%d|<[^<>/]*>?")
 _EXAMPLE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) ((?:/(?:[\w.-]+|<[\w-]+>?))+)")
 _VERSION = re.compile(r"/v\d/")
 _CALLS = ("call", "call_many")
+SENDGRID_FILE = Path(__file__).parent / "sendgrid" / "operations.txt"
 
 
 class Operation(NamedTuple):
@@ -79,9 +81,16 @@ def operations_of_mailgun() -> set[Operation]:
     }
 
 
+def operations_of_sendgrid() -> set[Operation]:
+    """Return the operations of SendGrid's description of its API, those of all products."""
+    lines = SENDGRID_FILE.read_text("utf-8").splitlines()
+    return {operation(*line.split(" ")) for line in lines}
+
+
 LIBRARIES: dict[str, tuple[str, Callable[[], set[Operation]]]] = {
     "resend": ("calls of Resend's Python library", operations_of_resend),
     "postmark": ("calls of the Python library postmarker", operations_of_postmark),
+    "sendgrid": ("operations of all of SendGrid's products", operations_of_sendgrid),
     "mailgun": ("requests in the examples of Mailgun's Python library", operations_of_mailgun),
 }
 

@@ -107,6 +107,7 @@ def test_each_page_lists_the_requests_that_are_answered(shape: CompatApi) -> Non
     [
         ("resend", {("POST", "/emails"), ("GET", "/domains/{}"), ("PATCH", "/webhooks/{}")}),
         ("postmark", {("POST", "/email/batch"), ("PUT", "/templates/{}"), ("GET", "/server")}),
+        ("sendgrid", {("POST", "/v3/mail/send"), ("GET", "/v3/templates/{}/versions/{}")}),
         ("mailgun", {("POST", "/v3/{}/messages"), ("GET", "/v3/domains/{}/webhooks")}),
     ],
 )
