@@ -251,8 +251,11 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
-SHARED = {"POST /webhooks", "GET /webhooks", "POST /domains", "GET /domains"}
-SHARED = {f"{method} {path}" for method in ("POST", "GET") for path in ("/webhooks", "/templates")}
+SHARED = {
+    f"{method} {path}"
+    for method in ("POST", "GET")
+    for path in ("/webhooks", "/templates", "/domains")
+}
 """Requests of several APIs; the credential tells whose they are."""
 WITHOUT_BODY = {
     "POST /v3/whitelabel/domains/{domain_id}/validate",
