@@ -15,6 +15,7 @@ from mailqueue.client.reading import read
 from mailqueue.client.request import ApiRequest
 from mailqueue.client.retrying import ApiResponse, NoResponse, Retries, Talk, attempts_of
 from mailqueue.core.secret import Secret
+from mailqueue.core.trace_context import current_traceparent
 
 T = TypeVar("T")
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
@@ -47,6 +48,8 @@ class ApiAccess:
     def request(self, ask: ApiRequest[Any]) -> dict[str, Any]:
         """Return the arguments of a client's `request`."""
         headers = {"Authorization": f"Bearer {self.key.reveal()}", "Accept": "application/json"}
+        if (traceparent := current_traceparent()) is not None:
+            headers["traceparent"] = traceparent
         content = ask.octets
         if ask.key is not None and not _is_in(ask):
             headers["Idempotency-Key"] = ask.key

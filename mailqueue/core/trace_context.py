@@ -1,13 +1,14 @@
-"""The context of a trace, as W3C Trace Context writes it: `traceparent`. Pure.
+"""The context of a trace, as W3C Trace Context writes it: `traceparent`. Pure, but for the span in
+which the caller is.
 
 An email keeps the context with which it was handed in as `traceparent` of its custom data.
 """
 
+import json
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-from mailqueue.core.json.writing import write_json
 
 TRACEPARENT = "traceparent"
 """Name of the header, and of the member of custom data."""
@@ -67,6 +68,22 @@ def only_one(values: list[str]) -> str | None:
     return text if parse_traceparent(text) is not None else None
 
 
+def current_traceparent() -> str | None:
+    """Return the context of the span of OpenTelemetry that is current; None if there is none.
+
+    The package is not imported: where a span is current, the caller has imported it.
+    """
+    tracing = sys.modules.get("opentelemetry.trace")
+    if tracing is None:
+        return None
+    try:
+        span = tracing.get_current_span().get_span_context()
+        text = f"00-{span.trace_id:032x}-{span.span_id:016x}-{int(span.trace_flags) & 0xFF:02x}"
+    except (AttributeError, TypeError, ValueError):  # another version of the package
+        return None
+    return text if parse_traceparent(text) is not None else None
+
+
 def with_traceparent(options: Mapping[str, Any], traceparent: str | None) -> Mapping[str, Any]:
     """Return the options of an email with a context in its custom data.
 
@@ -85,6 +102,6 @@ def with_traceparent(options: Mapping[str, Any], traceparent: str | None) -> Map
 
 def _is_large(given: list[Any]) -> bool:
     try:
-        return len(write_json(given)) > MAX_DATA_BYTES
-    except (TypeError, ValueError):  # what cannot be stored is refused elsewhere
+        return len(json.dumps(given)) > MAX_DATA_BYTES
+    except (TypeError, ValueError, RecursionError):  # what cannot be stored is refused elsewhere
         return True

@@ -1,4 +1,7 @@
-"""Convert a mail to the parameters of the SQL function `enqueue`. Pure."""
+"""Convert a mail to the parameters of the SQL function `enqueue`.
+
+Pure, but for the trace context of the current span.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +13,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
+from mailqueue.core.trace_context import current_traceparent, with_traceparent
 from mailqueue.producer.model import Addresses, Attachment, UploadedFile
 
 _BODY = ("subject", "html", "text")
@@ -49,9 +53,10 @@ def message_of(to: Addresses, mail: Mapping[str, Any]) -> EnqueueMessage:
         InvalidField: a value cannot be converted.
     """
     first, *others = addresses("to", to)
-    options = plain({name: value for name, value in mail.items() if name not in _BODY})
+    given = plain({name: value for name, value in mail.items() if name not in _BODY})
+    options = with_traceparent(given, current_traceparent())
     if others:
-        options["to"] = others
+        options = {**options, "to": others}
     body = {name: _text(name, mail.get(name)) for name in _BODY}
     fault = unstorable("", {"to": first, **body}) or unstorable("", options)
     if fault is not None:

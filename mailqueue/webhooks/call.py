@@ -21,14 +21,20 @@ async def call_endpoint(
     form: WebhookFormat,
     content_type: str = JSON_TYPE,
     idempotency_key: str | None = None,
+    traceparent: str | None = None,
 ) -> CallResult:
-    """Send a POST to an endpoint, signed as its format says; return what came of it."""
+    """Send a POST to an endpoint, signed as its format says; return what came of it.
+
+    `traceparent` is the trace context of the email.
+    """
     now = datetime.now(UTC)
     headers, body = form.sign(
         UnsignedRequest(str(event_id), body, int(now.timestamp()), keys, content_type)
     )
     if idempotency_key is not None:
         headers = (*headers, ("Idempotency-Key", idempotency_key))
+    if traceparent is not None:
+        headers = (*headers, ("traceparent", traceparent))
     posted: Posted = await poster.post(url, headers, body)
     return CallResult(
         outcome_of(posted),

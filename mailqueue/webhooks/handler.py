@@ -10,6 +10,7 @@ from urllib.parse import quote
 from mailqueue.core.json.reading import read_json
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
 from mailqueue.core.queues.model import QueueSpec
+from mailqueue.core.trace_context import parse_traceparent
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled
@@ -101,6 +102,7 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
             keys=[key for key, until in target.keys if until > now],
             form=form,
             idempotency_key=idempotency_key_of(row),
+            traceparent=traceparent_of(row),
         )
 
     async def settle(
@@ -135,6 +137,17 @@ def idempotency_key_of(row: ClaimedDelivery) -> str | None:
     match read_json(row.payload):
         case {"data": {"idempotency_key": str(key)}}:
             return quote(key, safe=" !#$&'()*+,/:;<=>?@[]^`{|}~")
+        case _:
+            return None
+
+
+def traceparent_of(row: ClaimedDelivery) -> str | None:
+    """Return the trace context of the email that an event is about; None if it has none."""
+    if row.payload is None or '"traceparent"' not in row.payload:  # nearly every event
+        return None
+    match read_json(row.payload):
+        case {"data": {"custom_data": {"traceparent": str(text)}}}:
+            return text if parse_traceparent(text) is not None else None
         case _:
             return None
 

@@ -80,11 +80,15 @@ async def test_ids_go_from_the_event_to_the_mail_its_log_and_its_webhooks(
         assert all(line.items() >= (IDS | TRACED).items() for line in mine)
         assert mine[0]["attempt"] == 1
         assert mine[1]["outcome"] == "sent"
+        mine_told = [one for one in receiver.requests if email.encode() in one.body]
+        assert {one.headers.get("traceparent") for one in mine_told} == {TRACE}
         hooks = [json.loads(one.body) for one in receiver.requests]
         told = {one["type"]: one["data"] for one in hooks if one["data"]["email_id"] == email}
         assert sorted(told) == ["email.queued", "email.sent"]
         assert all(one["custom_data"].items() >= IDS.items() for one in told.values())
     assert not [line for line in lines if line["email_id"] == plain]
+    others = [one for one in receiver.requests if plain.encode() in one.body]
+    assert [one.headers.get("traceparent") for one in others] == [None, None]
 
 
 @pytest.mark.parametrize(
