@@ -148,6 +148,7 @@ BODIES: dict[str, Any] = {
     "PATCH /templates/{template_id}": RESEND_TEMPLATE,
     "PUT /templates/{template}": POSTMARK_TEMPLATE,
     "PATCH /webhooks/{webhook_id}": {**WEBHOOK, "status": "disabled"},
+    "PUT /server": {"Name": "default", "TrackOpens": False, "TrackLinks": "None"},
     "POST /message-streams": {
         "ID": "offers",
         "Name": "Offers",

@@ -39,6 +39,7 @@ from mailqueue.api.compat.postmark.reading import (
     sent_at,
 )
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
+from mailqueue.api.compat.postmark.server import SERVER_ENDPOINTS
 from mailqueue.api.compat.postmark.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.postmark.streams import STREAM_ENDPOINTS
 from mailqueue.api.compat.postmark.suppressions import SUPPRESSION_ENDPOINTS
@@ -198,6 +199,7 @@ POSTMARK = CompatApi(
             sending_many(TemplatedMessage),
         ),
         *MESSAGE_ENDPOINTS,
+        *SERVER_ENDPOINTS,
         *STREAM_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *BOUNCE_ENDPOINTS,

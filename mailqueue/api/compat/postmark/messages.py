@@ -1,4 +1,4 @@
-"""Postmark's API: accepted messages, and the server."""
+"""Postmark's API: accepted messages."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -115,24 +115,6 @@ def _event(email: Email, event: Event) -> dict[str, Any]:
     }
 
 
-async def server(call: RequestContext) -> Response:
-    """Return the project of a token, in the form of Postmark's server."""
-    return json_answer(
-        {
-            "ID": 1,
-            "Name": call.caller.project,
-            "ApiTokens": [],
-            "Color": "blue",
-            "SmtpApiActivated": True,
-            "RawEmailEnabled": False,
-            "DeliveryType": "Sandbox" if call.caller.is_test else "Live",
-            "ServerLink": "",
-            "TrackOpens": False,
-            "TrackLinks": "None",
-        }
-    )
-
-
 MESSAGE_ENDPOINTS = (
     Endpoint(
         "GET",
@@ -149,13 +131,5 @@ MESSAGE_ENDPOINTS = (
         "Show the raw message.",
         dump,
         test_keys=ForTestKeys.OWN,
-    ),
-    Endpoint(
-        "GET",
-        "/server",
-        None,
-        "Show the server of the token.",
-        server,
-        test_keys=ForTestKeys.READ,
     ),
 )
