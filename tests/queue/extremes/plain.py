@@ -17,6 +17,7 @@ OF_NOBODY = {
     "time_zone_offsets",
     "time_zone_releases",
     "time_zones",
+    "trace_export",
     "usage_counts",
 }
 """Tables of the installation itself, whose rows concern the mail of all."""
