@@ -87,11 +87,12 @@ def current_traceparent() -> str | None:
 def with_traceparent(options: Mapping[str, Any], traceparent: str | None) -> Mapping[str, Any]:
     """Return the options of an email with a context in its custom data.
 
-    What the caller wrote there stays, as does custom data that is no object or is very large.
+    What the caller wrote there stays, as does custom data that is no object or is very large. An
+    empty object stays too: to the fingerprint of an email it is another than none.
     """
-    if traceparent is None:
-        return options
     data, variables = options.get("custom_data"), options.get("variables")
+    if traceparent is None or data == {}:
+        return options
     if data is None and not variables:
         return {**options, "custom_data": {TRACEPARENT: traceparent}}
     data = {} if data is None else data

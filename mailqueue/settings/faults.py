@@ -2,6 +2,9 @@
 
 from pydantic import ValidationError
 
+_SECRETS = ("key", "key_previous", "password", "secret", "url", "headers")
+"""Endings of the names of variables whose values are not repeated."""
+
 
 def faults_of(exc: ValidationError) -> list[str]:
     """Return one error line for each invalid variable."""
@@ -11,5 +14,5 @@ def faults_of(exc: ValidationError) -> list[str]:
 def _fault(field: str, message: str, value: object) -> str:
     variable = field if field.isupper() else f"MAILQUEUE_{field.upper()}"
     allowed = message.removeprefix("Value error, ").replace("Input should be", "must be")
-    is_secret = field.lower().endswith(("key", "key_previous", "password", "secret", "url"))
+    is_secret = field.lower().endswith(_SECRETS)
     return f"{variable}: {allowed}" if is_secret else f"{variable}: {allowed}, got {value!r}"

@@ -16,6 +16,7 @@ import orjson
 
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import MailqueueError
+from mailqueue.core.storable_text import storable
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Posted, Poster, WebhookHeaders
 from mailqueue.telemetry.log import get_logger
@@ -29,7 +30,11 @@ PAGE_STEPS = 500
 MAX_AGE = timedelta(days=1)
 """Age from which what a collector did not take is left out."""
 FULL_PAGE = timedelta(seconds=59)
-"""Time from which a page counts as full: SQL's begin_trace_page() lets it cover a minute."""
+"""Time from which others follow a page: SQL's begin_trace_page() lets it cover a minute."""
+FIRST_SPAN = timedelta(seconds=5)
+"""Time that the first page covers; each covers twice as much as the one before could."""
+LEAST_SPAN = timedelta(milliseconds=100)
+"""Time that a page covers at least: it reads all of it and takes the first PAGE_STEPS."""
 LEASE = timedelta(minutes=1)
 """Time after which another process exports in place of one that has died."""
 IDLE_SECONDS = 1.0
@@ -82,6 +87,7 @@ class TraceExporter:
         self._is_start = True
         self._failures = 0
         self._rest: timedelta | None = None
+        self._span = FIRST_SPAN
 
     async def run(self, stop: asyncio.Event) -> None:
         """Export until `stop` is set; then let another process do so."""
@@ -113,16 +119,22 @@ class TraceExporter:
         if page.state != "ready" or page.until is None:
             return ExportState.HELD if page.state == "held" else ExportState.IDLE
         self._is_start = False
+        is_behind = _is_behind(page)
+        narrow = _within(page, self._span)
         async with self._lend() as conn:
             steps = await store.read_page(
-                conn, page, ratio=self._target.ratio, limit=self._page_steps
+                conn, narrow, ratio=self._target.ratio, limit=self._page_steps
             )
         reach("traces.read")
-        to = _end_of(page, steps, self._page_steps)
-        return await self._export(page, steps, to)
+        to = _end_of(narrow, steps, self._page_steps)
+        is_more = to[0] < page.until or len(steps) >= self._page_steps or is_behind
+        state = await self._export(narrow, steps, to, is_more=is_more)
+        if state is not ExportState.FAILED and page.exported_to is not None:
+            self._span = max(2 * (to[0] - page.exported_to), LEAST_SPAN)
+        return state
 
     async def _export(
-        self, page: TracePage, steps: list[TraceStep], to: tuple[datetime, str]
+        self, page: TracePage, steps: list[TraceStep], to: tuple[datetime, str], *, is_more: bool
     ) -> ExportState:
         spans = [span for step in steps for span in spans_of(step)]
         sent, left_out, error = len(spans), 0, None
@@ -138,7 +150,8 @@ class TraceExporter:
                 sent, left_out = 0, len(steps)
             else:
                 rejected, error = rejected_of(_document(posted.body))
-                sent, left_out = max(0, sent - rejected), rejected
+                left_out = min(rejected, sent)
+                sent -= left_out
         if left_out:
             log.warning("traces.left_out", count=left_out, error=error)
         if self._failures and sent:
@@ -150,7 +163,6 @@ class TraceExporter:
             )
         if not is_held:
             return ExportState.HELD
-        is_more = len(steps) >= self._page_steps or _is_behind(page)
         return ExportState.MORE if is_more else ExportState.IDLE
 
     async def _failed(self, posted: Posted, error: str) -> ExportState:
@@ -179,6 +191,19 @@ class TraceExporter:
                 return IDLE_SECONDS
 
 
+def _within(page: TracePage, span: timedelta) -> TracePage:
+    """Return a page that covers at most `span`, to a millisecond: ids of events have no less.
+
+    Reading costs what is in the time that is covered. Twice the time of the page before keeps
+    that near PAGE_STEPS when there is much, and passes quiet hours by minutes.
+    """
+    if page.until is None or page.exported_to is None:
+        return page
+    until = page.exported_to + span
+    until = until.replace(microsecond=until.microsecond // 1000 * 1000)
+    return page._replace(until=min(page.until, until))
+
+
 def _end_of(page: TracePage, steps: list[TraceStep], limit: int) -> tuple[datetime, str]:
     """Return up to where a page leads: its last step, or its end if it has all steps before it."""
     assert page.until is not None, "a page that is ready has an end"
@@ -196,7 +221,7 @@ def _is_behind(page: TracePage) -> bool:
 
 def _fault_of(posted: Posted) -> str | None:
     if posted.status is None:
-        return posted.why or "no answer"
+        return storable(posted.why) or "no answer"
     return None if 200 <= posted.status < 300 else f"it answered {posted.status}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from mailqueue import __version__
 from mailqueue.core.json.writing import write_json
+from mailqueue.core.storable_text import storable
 from mailqueue.traces.model import TraceSpan
 
 CONTENT_TYPE = "application/json"
@@ -34,12 +35,16 @@ def encode(spans: Sequence[TraceSpan]) -> bytes:
 
 
 def rejected_of(body: Any) -> tuple[int, str]:
-    """Return how many spans a collector rejected of those it took, and why."""
+    """Return how many spans a collector rejected of those it took, and why.
+
+    What is no count is 0, and what is no text is empty.
+    """
     match body:
         case {"partialSuccess": {"rejectedSpans": int() | str() as count, **rest}}:
             text = str(count)
             known = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-            return known, str(rest.get("errorMessage", ""))[:200]
+            why = rest.get("errorMessage")
+            return known, storable(why[:200]) or "" if isinstance(why, str) else ""
         case _:
             return 0, ""
 

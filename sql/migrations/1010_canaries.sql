@@ -1,7 +1,7 @@
 -- 1010_canaries.sql
 -- Adds:    canaries: sender accounts by which a small email is sent at an interval, so that its absence is noticed
 -- Running workers: not affected; workers of this release send the emails
--- Locks:   none on existing tables that writers wait for
+-- Locks:   projects and sender_accounts for a moment: writers wait (SHARE ROW EXCLUSIVE of the two references)
 
 CREATE TABLE mailqueue.canaries (
     id                 uuid        NOT NULL DEFAULT mailqueue.uuidv7() PRIMARY KEY,

@@ -90,6 +90,7 @@ def test_a_context_is_added_to_the_custom_data() -> None:
     [
         {"custom_data": {"traceparent": "the caller's"}},
         {"custom_data": [1]},
+        {"custom_data": {}},
         {"custom_data": {"much": "x" * MAX_DATA_BYTES}},
         {"custom_data": {}, "variables": {"much": "x" * MAX_DATA_BYTES}},
         {"custom_data": {"odd": object()}},

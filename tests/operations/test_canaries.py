@@ -10,8 +10,10 @@ import pytest
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.outcome import Again
 from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
 from mailqueue.operations import canaries
 from mailqueue.operations.canaries import CanaryHandler, ClaimedCanary
+from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 
 pytestmark = pytest.mark.anyio
@@ -95,12 +97,33 @@ async def test_a_canary_queues_an_email_of_its_account_that_expires_soon(conn: C
 async def test_an_interval_has_one_email_however_often_it_is_handled(conn: Conn) -> None:
     canary = await _set(conn, every=timedelta(days=1))
 
-    first = await _send(conn, canary)
-    second = await _send(conn, canary)
+    outcomes = [one for _ in range(3) for one in await _send(conn, canary)]
 
-    assert await _queued(conn) == 1
-    assert first == second
-    assert await make.scalar(conn, "SELECT cardinality(email_ids) FROM mailqueue.canaries") == 1
+    # Midnight may lie between two of them, not between each two.
+    intervals = len({one.at for one in outcomes})
+    assert intervals < 3
+    assert await _queued(conn) == intervals
+    found = await make.scalar(conn, "SELECT cardinality(email_ids) FROM mailqueue.canaries")
+    assert found == intervals
+    assert [one.reason for one in outcomes] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "given", [{"recipient": "others@example.com"}, {"every": timedelta(hours=12)}]
+)
+async def test_a_canary_that_was_changed_has_an_email_at_once(
+    database: DatabaseSettings, given: dict[str, Any]
+) -> None:
+    async with connect(database) as conn:
+        canary = await _set(conn, every=timedelta(days=1))
+        await _send(conn, canary)
+        asked: dict[str, Any] = {"recipient": "ops@example.com", "every": timedelta(days=1)}
+        await canaries.put(conn, "canary", "relay", **(asked | given), by="tests")
+
+        (outcome,) = await _send(conn, canary)
+
+        assert outcome.reason is None
+        assert await _queued(conn) == 2
 
 
 async def test_what_was_missed_is_not_made_up_for(conn: Conn) -> None:

@@ -6,41 +6,24 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
 from mailqueue.mail.model import Ending, LogStatus
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.traces import exporting
-from mailqueue.traces.exporting import ExportState, TraceExporter
+from mailqueue.traces.exporting import ExportState
 from tests import make
 from tests.adapters.sending.fake import FakeReply
 from tests.events.sent_mail import event, told
 from tests.logged import log_of
 from tests.mail.claim import steps
 from tests.traces.collector import TAKEN, collecting, facts, spans_in
+from tests.traces.mail import SPAN_ID, TRACE, TRACE_ID, exported, sent
 
 pytestmark = pytest.mark.anyio
 
-TRACE_ID, SPAN_ID = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-TRACE = f"00-{TRACE_ID}-{SPAN_ID}-01"
 UNSAMPLED = f"00-{TRACE_ID}-{SPAN_ID}-00"
 DOWN = FakeReply(503)
-
-
-async def sent(conn: Conn, count: int = 1, **columns: object) -> list[UUID]:
-    """Queue emails, and have a worker send them."""
-    if not await make.scalar(conn, "SELECT count(*) FROM mailqueue.sender_accounts"):
-        await make.sender_account(conn)
-    worker = await make.worker(conn)
-    ids = await make.queued_emails(conn, count, **columns)
-    emails = await steps.claim(conn, worker)
-    await steps.settle(conn, emails, Ending.SENT, log=LogStatus.SENT, response_ms=20, code="250")
-    return list(ids)
-
-
-async def exported(exporter: TraceExporter, turns: int = 4) -> list[ExportState]:
-    return [await exporter.turn() for _ in range(turns)]
 
 
 async def test_an_email_and_what_follows_are_one_trace_under_the_callers_span(

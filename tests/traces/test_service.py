@@ -91,6 +91,12 @@ def test_headers_of_another_form_are_refused_and_not_repeated(text: str) -> None
     assert "secret" not in str(refused.value)
 
 
+def test_headers_of_another_form_in_the_environment_are_not_repeated() -> None:
+    with pytest.raises(ConfigError, match="MAILQUEUE_TRACES_HEADERS") as refused:
+        load_settings(data=Path("/nonexistent"), traces_headers="Authorization: Bearer opensesame")
+    assert "opensesame" not in str(refused.value)
+
+
 def settings_with(text: str) -> object:
     settings = load_settings(data=Path("/nonexistent"), traces_headers=text)
     assert settings.traces.headers == Secret(text)

@@ -179,7 +179,7 @@ def retry_after_of(header: str | None, *, now: datetime) -> timedelta | None:
         return min(timedelta(seconds=int(text[:9])), _MAX_WAIT)
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year or an offset beyond 32 bits
         return None
     if until.tzinfo is None:  # "-0000"
         until = until.replace(tzinfo=UTC)

@@ -6,7 +6,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 SET jit = off
 AS $$
     WITH invalid AS (
-        SELECT c.relname AS name, c.relname ~ '_ccnew[0-9]*$' AS is_copy
+        SELECT c.relname AS name, c.relname ~ '_cc(new|old)[0-9]*$' AS is_copy
           FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
          WHERE NOT i.indisvalid AND c.relkind = 'i' AND c.relnamespace = 'mailqueue'::regnamespace
            -- One that is being built is not valid yet.

@@ -60,8 +60,9 @@ END $$;
 COMMENT ON FUNCTION mailqueue.remove_canary(text, text, text) IS
     'Send no more canary emails by a sender account. False if none were sent.';
 
--- In the transaction that settles the claims. The idempotency key is of the account and the interval: two processes
--- make one email. One that waits for longer than two intervals is not sent any more.
+-- In the transaction that settles the claims. The idempotency key is of the canary as it was set up and the interval:
+-- two processes make one email, and a canary that was changed has another at once. An email that waits for longer than
+-- two intervals is not sent any more.
 CREATE OR REPLACE FUNCTION mailqueue.send_canaries(p_ids uuid[])
 RETURNS TABLE (id uuid, next_at timestamptz, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -74,7 +75,7 @@ DECLARE
     c record; m record;
     v_begins timestamptz;
 BEGIN
-    FOR c IN SELECT k.id, k.every, k.recipient, a.id AS account, a.name AS sender, p.name AS project
+    FOR c IN SELECT k.id, k.every, k.recipient, k.set_up_at, a.name AS sender, p.name AS project
                FROM unnest(p_ids) AS i(id)
                JOIN mailqueue.canaries AS k ON k.id = i.id
                JOIN mailqueue.projects AS p ON p.id = k.project_id
@@ -90,7 +91,8 @@ BEGIN
                                    mailqueue.span_words(c.every)),
                     'category', 'canary', 'tags', '["canary"]'::jsonb, 'delivery', 'resend', 'track_opens', false,
                     'track_clicks', false, 'unsubscribe', false, 'expires_at', v_begins + 2 * c.every,
-                    'idempotency_key', format('canary %s %s', c.account, extract(epoch FROM v_begins)::bigint)))) AS b;
+                    'idempotency_key', format('canary %s %s %s', c.id, extract(epoch FROM c.set_up_at),
+                                              extract(epoch FROM v_begins)::bigint)))) AS b;
             IF m.status = 'queued' THEN
                 UPDATE mailqueue.canaries AS k SET email_ids = (m.id || k.email_ids)[1 : c_kept] WHERE k.id = c.id;
             ELSIF m.status <> 'duplicate' THEN

@@ -248,6 +248,8 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
         ("Fri, 20 Nov 2026 12:10:00 -0000", timedelta(minutes=10)),
         ("9" * 400, timedelta(hours=24)),
         ("Fri, 20 Nov 2099 12:10:00 GMT", timedelta(hours=24)),
+        ("Fri, 20 Nov 99999999999999999999 12:10:00 GMT", None),
+        ("Fri, 20 Nov 2026 12:10:00 +99999999999999999999", None),
         ("-5", None),
         ("1.5", None),
         ("soon", None),

@@ -11,6 +11,22 @@ pytestmark = pytest.mark.anyio
 FOUND = "SELECT state, found, fix FROM mailqueue.health WHERE name = 'indexes'"
 
 
+@pytest.mark.parametrize("ending", ["_ccnew", "_ccold", "_ccold2"])
+async def test_a_copy_that_rebuilding_left_is_dropped(
+    database: DatabaseSettings, ending: str
+) -> None:
+    async with connect(database) as conn:
+        for name in ("one", "two"):
+            await make.project(conn, name, daily_limit=5)
+        built = f"UNIQUE INDEX CONCURRENTLY projects_x{ending} ON mailqueue.projects"
+        with pytest.raises(UniqueViolation):
+            await conn.execute(f"CREATE {built} (daily_limit)".encode())
+
+        ((_, _, fix),) = await make.rows(conn, FOUND)
+
+    assert fix.endswith(f"DROP INDEX CONCURRENTLY mailqueue.projects_x{ending}")
+
+
 async def test_an_index_whose_building_failed_is_named_until_it_is_built_again(
     database: DatabaseSettings,
 ) -> None:
