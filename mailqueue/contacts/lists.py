@@ -22,6 +22,8 @@ from mailqueue.db.fetch import Conn
 
 MAX_CHECKED = 10_000
 """Contacts of a list that are compared with the suppressions when it is counted."""
+MAX_SIZE = 10_000
+"""Contacts of a list that are counted for its size."""
 MAX_EXAMPLES = 10
 """Contacts that the trial of a condition shows."""
 MAX_MEMBERS = 1_000
@@ -146,16 +148,9 @@ async def count(conn: Conn, project_id: UUID, name: str, *, category: str) -> Li
     )
 
 
-async def size(conn: Conn, project_id: UUID, name: str) -> int:
-    """Return how many contacts are in a list and get mail to it.
-
-    Raises:
-        InvalidField: there is no list of that name.
-    """
-    found = await sends_store.count(
-        conn, project_id, list_name=name, category="transactional", checked=0
-    )
-    return found.contacts
+async def size(conn: Conn, project_id: UUID, list_id: UUID) -> int:
+    """Return how many contacts are in a list and get mail to it; MAX_SIZE if there are more."""
+    return await store.size_of_list(conn, project_id, list_id, most=MAX_SIZE)
 
 
 async def try_condition(conn: Conn, project_id: UUID, condition: str) -> ConditionTrial:

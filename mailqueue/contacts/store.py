@@ -209,6 +209,12 @@ async def list_members(
     return await many(conn, "list_list_members", asked, Contact)
 
 
+async def size_of_list(conn: Conn, project_id: UUID, list_id: UUID, *, most: int) -> int:
+    """Return the number of contacts of a list, counted up to `most`."""
+    asked = {"project_id": project_id, "list_id": list_id, "most": most}
+    return await value(conn, "size_of_list", asked, int)
+
+
 async def is_in_list(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:
     """Return whether a contact is in a list."""
     asked = {"project_id": project_id, "list_id": list_id, "id": contact_id}

@@ -21,7 +21,7 @@ from mailqueue.trap.guard import Guard
 from mailqueue.trap.model import TrapMessage, TrapSummary
 from mailqueue.trap.rendering import ASSETS, render, shown_name
 from mailqueue.trap.rest import PATH as REST_PATH
-from mailqueue.trap.rest import rest_fault, rest_routes
+from mailqueue.trap.rest import id_in_path, rest_fault, rest_routes
 from mailqueue.trap.views import chosen_view, source_of
 from mailqueue.web.rendering import shown_size, shown_time
 from mailqueue.web.security_headers import DOWNLOAD_HEADERS, framed
@@ -34,7 +34,7 @@ SEARCH_CHARACTERS = 200
 def trap_pages(pool: Pool, database: DatabaseSettings, *, password: Secret | None) -> ASGIApp:
     """Return the ASGI application of the pages, to be served under PATHS."""
     pages = _Pages(pool, database)
-    message = "/trap/messages/{id:int}"
+    message = "/trap/messages/{id}"
     routes = [
         Route("/trap", pages.list),
         Route("/trap/messages.json", pages.news),
@@ -117,7 +117,7 @@ class _Pages:
     async def _get(self, request: Request) -> TrapMessage:
         try:
             async with borrow(self.pool, self.database) as conn:
-                return await inbox.get(conn, request.path_params["id"])
+                return await inbox.get(conn, id_in_path(request))
         except NotFound as exc:
             raise HTTPException(HTTPStatus.NOT_FOUND, str(exc)) from exc
 

@@ -68,10 +68,12 @@ class TrapRest:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
         self.waiting += 1
         try:
-            looks = int(seconds / POLL_SECONDS)
-            while (found := await self._oldest(search, after)) is None and looks > 0:
-                looks -= 1
-                await asyncio.sleep(POLL_SECONDS)
+            loop = asyncio.get_running_loop()
+            end = loop.time() + seconds
+            while (found := await self._oldest(search, after)) is None:
+                if (left := end - loop.time()) <= 0:
+                    break
+                await asyncio.sleep(min(left, POLL_SECONDS))
         finally:
             self.waiting -= 1
         if found is None:
@@ -80,18 +82,18 @@ class TrapRest:
 
     async def show(self, request: Request) -> Response:
         """Return one message with its text, HTML, headers and the names of its files."""
-        return await self._shown(request.path_params["id"])
+        return await self._shown(id_in_path(request))
 
     async def source(self, request: Request) -> Response:
         """Return the bytes of one message."""
-        message = await self._get(request.path_params["id"])
+        message = await self._get(id_in_path(request))
         return Response(message.raw, media_type="message/rfc822", headers=DOWNLOAD_HEADERS)
 
     async def remove(self, request: Request) -> Response:
         """Delete one message."""
         async with borrow(self.pool, self.database) as conn:
             try:
-                await inbox.remove(conn, request.path_params["id"])
+                await inbox.remove(conn, id_in_path(request))
             except NotFound as exc:
                 raise HTTPException(HTTPStatus.NOT_FOUND, str(exc)) from exc
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -121,7 +123,7 @@ class TrapRest:
 def rest_routes(pool: Pool, database: DatabaseSettings) -> list[Route]:
     """Return the routes of the API."""
     rest = TrapRest(pool, database)
-    one = f"{PATH}/messages/{{id:int}}"
+    one = f"{PATH}/messages/{{id}}"
     return [
         Route(f"{PATH}/messages", rest.list, methods=["GET"]),
         Route(f"{PATH}/messages", rest.clear, methods=["DELETE"]),
@@ -130,6 +132,18 @@ def rest_routes(pool: Pool, database: DatabaseSettings) -> list[Route]:
         Route(one, rest.remove, methods=["DELETE"]),
         Route(f"{one}/source", rest.source, methods=["GET"]),
     ]
+
+
+def id_in_path(request: Request) -> int:
+    """Return the id of a message in a path.
+
+    Raises:
+        HTTPException: no message has it, because it is no number or has too many digits.
+    """
+    text: str = request.path_params["id"]
+    if not _is_number(text):
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no message {text[:100]}")
+    return int(text)
 
 
 def rest_fault(status: int, why: str) -> Response:
@@ -158,9 +172,13 @@ class _Query:
 
     def _whole(self, name: str) -> int:
         text = self.given[name]
-        if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        if not _is_number(text):
             raise _refused(name, "must be a whole number")
         return int(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 def _query(request: Request, *names: str) -> _Query:

@@ -170,7 +170,10 @@ async def test_a_mails_html_is_served_in_a_sandbox_only(
 
 @pytest.mark.parametrize(
     "path",
-    ["/messages/99", "/messages/0", "/messages/99999999999999999999", "/messages/x", "/nothing"],
+    [
+        *("/messages/99", "/messages/0", "/messages/99999999999999999999", "/messages/x"),
+        *(f"/messages/{'9' * 5_000}", "/messages/٣", "/nothing"),
+    ],
 )
 async def test_what_is_not_there_is_a_page_too(page: httpx2.AsyncClient, path: str) -> None:
     answer = await page.get("/trap" + path)

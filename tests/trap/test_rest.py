@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.trap import rest, store
+from mailqueue.trap import inbox, rest, store
 from mailqueue.trap.summary import caught
 from tests.trap.test_pages import catch, client_of, numbered
 from tests.trap.trapping import HTML
@@ -131,6 +131,22 @@ async def test_a_message_that_comes_later_is_waited_for(
     assert (await task).json()["subject"] == "number 2"
 
 
+async def test_the_time_of_looks_is_part_of_the_time_that_is_waited(
+    http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    async def slow(*_given: Any, **_named: Any) -> None:
+        looks.append(1)
+        await asyncio.sleep(0.5)
+
+    monkeypatch.setattr(inbox, "find_oldest", slow)
+    answer = await http.get(f"{MESSAGES}/wait", params={"timeout": 1})
+
+    assert answer.status_code == 404
+    assert len(looks) <= 3
+
+
 async def test_only_some_requests_wait_at_the_same_time(
     http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +192,7 @@ async def test_a_filter_does_not_delete_everything(
     assert subjects(await http.get(MESSAGES)) == ["number 1"]
 
 
-@pytest.mark.parametrize("message_id", ["7", "0", str(2**63), "9" * 30])
+@pytest.mark.parametrize("message_id", ["7", "0", str(2**63), "9" * 30, "9" * 5_000, "٣", "-1"])
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 async def test_a_message_that_is_not_there_is_not_found(
     http: httpx2.AsyncClient, method: str, message_id: str

@@ -33,6 +33,11 @@ SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c
        c.consent_source, c.consent_wording, c.created_at, c.updated_at
 FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::uuid, %(limit)s::integer) AS c;
 
+-- name: size_of_list :value
+-- The number of contacts of a list, counted up to a limit.
+SELECT count(*)
+FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, NULL, %(most)s::integer);
+
 -- name: is_in_list :value
 -- Whether a contact is in a list: it was added, even if it has not confirmed that, or it satisfies the condition.
 SELECT EXISTS (SELECT FROM mailqueue.contact_list_members AS m

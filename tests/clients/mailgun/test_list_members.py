@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from mailgun.client import Client
 
+from mailqueue.contacts import lists
 from tests.clients.mailgun.lists import (
     DEV,
     NAME,
@@ -102,6 +103,26 @@ def test_the_pages_of_members_have_each_once(site: Served, client: Client) -> No
     assert (addresses(skipped), skipped.json()["total_count"]) == (pages[1][1:] + pages[2], 5)
     none = client.lists_members.get(domain=DOMAIN, address=DEV, filters={"subscribed": "no"})
     assert addresses(none) == []
+
+
+def test_members_are_counted_up_to_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    added(client)
+    for number in range(4):
+        joined(client, f"m{number}@example.org")
+    monkeypatch.setattr(lists, "MAX_SIZE", 3)
+
+    listed = client.lists_members.get(domain=DOMAIN, address=DEV)
+    shown = client.lists.get(domain=DOMAIN, address=DEV).json()["list"]
+    assert (len(addresses(listed)), listed.json()["total_count"]) == (4, 3)
+    assert shown["members_count"] == 3
+
+
+def test_far_members_are_not_skipped_to(client: Client) -> None:
+    added(client)
+    far = client.lists_members.get(domain=DOMAIN, address=DEV, filters={"skip": 1_001})
+
+    assert far.status_code == 400
+    assert "skip" in far.json()["message"]
 
 
 def many(client: Client, members: Any, **fields: Any) -> Any:

@@ -105,6 +105,21 @@ def test_the_urls_of_pages_lead_through_all_lists_and_back(site: Served, client:
     assert addresses(followed(site, f"{site.url}/v3/lists?address=l2@{DOMAIN}")) == [f"l2@{DOMAIN}"]
 
 
+def test_a_page_has_ten_lists_whose_members_are_counted(site: Served, client: Client) -> None:
+    names = [f"l{number:02}@{DOMAIN}" for number in range(11)]
+    for name in names:
+        added(client, name)
+
+    page: Any = client.lists_pages.get(domain=DOMAIN, filters={"limit": 100})
+    assert addresses(page) == names[:10]
+    assert addresses(followed(site, page.json()["paging"]["next"])) == names[10:]
+    listed = followed(site, f"{site.url}/v3/lists")
+    assert (addresses(listed), listed.json()["total_count"]) == (names[:10], 11)
+    refused = followed(site, f"{site.url}/v3/lists?limit=11")
+    assert refused.status_code == 400
+    assert "limit" in refused.json()["message"]
+
+
 @pytest.mark.parametrize(
     ("data", "status", "named"),
     [

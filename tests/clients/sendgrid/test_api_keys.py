@@ -110,6 +110,23 @@ def test_a_key_is_shown_renamed_listed_and_revoked(site: Served, client: Any) ->
     errors(UnauthorizedError, SendGridAPIClient(made["api_key"], host=site.url).client.scopes.get)
 
 
+@pytest.mark.parametrize("scopes", [EVERY_SCOPE, {Scope.CONTACTS_READ}])
+def test_what_is_shown_of_a_key_can_be_sent_back(
+    site: Served, client: Any, scopes: set[Scope]
+) -> None:
+    site.key_with(*scopes)
+    newest = read(client.api_keys.get())["result"][0]
+    one = client.api_keys._(newest["api_key_id"])
+    shown = read(one.get())["result"][0]
+
+    assert read(one.put(request_body={"name": "Again", "scopes": shown["scopes"]})) == {
+        **shown,
+        "name": "Again",
+    }
+    assert scopes_in(site, newest["api_key_id"]) == scopes
+    one.delete()
+
+
 def test_the_scopes_of_a_key_never_change(site: Served, client: Any) -> None:
     made = added(client, "mail.send")
     body = {"name": "Wider", "scopes": ["mail.send", "messages.read"]}

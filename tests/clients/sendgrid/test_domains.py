@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+import requests
 from python_http_client.exceptions import BadRequestsError, ForbiddenError, NotFoundError
 from sendgrid import SendGridAPIClient
 
@@ -31,6 +32,11 @@ def added(domains: Any, name: str = "shop.example.com", **fields: Any) -> Any:
     return read(domains.post(request_body={"domain": name, **fields}))
 
 
+def activate(site: Served, domain: str) -> None:
+    with_status = "UPDATE mailqueue.dkim_keys SET status = 'active', active_at = now()"
+    site.rows(f"{with_status} WHERE domain = %s AND status = 'pending' RETURNING 1", domain)
+
+
 def test_a_domain_is_added_with_the_record_to_publish(site: Served, domains: Any) -> None:
     made = added(domains, "Shop.Example.COM", automatic_security=False)
     record = made["dns"]["dkim"]
@@ -51,11 +57,32 @@ def test_the_selector_is_the_one_that_is_given(domains: Any) -> None:
 
 def test_a_domain_whose_key_signs_is_valid(site: Served, domains: Any) -> None:
     made = added(domains)
-    with_status = "UPDATE mailqueue.dkim_keys SET status = 'active', active_at = now()"
-    site.rows(f"{with_status} WHERE domain = %s AND status = 'pending' RETURNING 1", made["domain"])
+    activate(site, made["domain"])
 
     found = read(domains._(made["id"]).get())
     assert (found["valid"], found["dns"]["dkim"]["valid"]) == (True, True)
+
+
+def test_the_id_of_a_domain_stays_when_its_key_is_replaced(site: Served, domains: Any) -> None:
+    made = added(domains)
+    activate(site, made["domain"])
+    headers = {"X-Postmark-Account-Token": site.keys.live}
+    (number,) = [
+        one["ID"]
+        for one in requests.get(
+            f"{site.url}/domains?count=50&offset=0", headers=headers, timeout=60
+        ).json()["Domains"]
+        if one["Name"] == made["domain"]
+    ]
+    url = f"{site.url}/domains/{number}/rotatedkim"
+    assert requests.post(url, headers=headers, timeout=60).status_code == 200
+    revoked = "UPDATE mailqueue.dkim_keys SET status = 'revoked', private_key = NULL"
+    site.rows(f"{revoked} WHERE domain = %s AND status = 'active' RETURNING 1", made["domain"])
+
+    found = read(domains._(made["id"]).get())
+    assert found["dns"]["dkim"]["host"] != made["dns"]["dkim"]["host"]
+    assert [one["id"] for one in read(domains.get())] == [made["id"]]
+    assert read(domains._(made["id"]).validate.post())["id"] == made["id"]
 
 
 def test_a_domain_whose_record_is_not_in_dns_is_not_valid_and_told_why(domains: Any) -> None:
@@ -84,7 +111,8 @@ def test_a_removed_domain_is_gone_and_can_be_added_again(site: Served, domains: 
             call()
     query = "SELECT DISTINCT status::text FROM mailqueue.dkim_keys WHERE domain = %s"
     assert site.rows(query, "gone.example.com") == [("revoked",)]
-    assert added(domains, "gone.example.com")["id"] != made["id"]
+    assert read(domains.get()) == []
+    assert added(domains, "gone.example.com")["id"] == made["id"]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mailqueue.api.compat.handlebars.paths import NameScope, UntranslatedTemplate, path_of
+from mailqueue.api.compat.handlebars.translation import MAX_TAGS
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.errors import InvalidField
+from mailqueue.rendering.compiled import LONGEST_SOURCE
 from mailqueue.templates.model import NewText, StoredText
 
 MAX_VARIABLES = 50
@@ -23,6 +25,8 @@ RESERVED = frozenset({"FIRST_NAME", "LAST_NAME", "EMAIL", "contact", "this"})
 """Names that Resend itself gives a value, in mail of broadcasts."""
 LINKS = frozenset({"UNSUBSCRIBE_URL", "RESEND_UNSUBSCRIBE_URL"})
 _OPENING = "{{{"
+_NOT_QUOTED = frozenset('"\\{}%')
+"""Characters that no text in Jinja's quotes has."""
 _TAG = re.compile(r"(?<!\{)\{\{\{\s*([A-Za-z_][A-Za-z0-9_]{0,49})\s*\}\}\}(?!\})")
 _TYPES = ("string", "number")
 _Name = Annotated[StorableText, Field(min_length=1, max_length=200)]
@@ -129,28 +133,59 @@ def jinja_of(text: str, schema: Mapping[str, Any] | None, *, field: str) -> str:
     """Return a text with its variables in Jinja; one without fallback is needed by mail. Pure.
 
     Raises:
-        InvalidField: three braces hold something else than a name.
+        InvalidField: three braces hold something else than a name, the text has too many of them or
+            is too long in Jinja, or the schema has a fallback that Jinja cannot quote.
     """
-    found, end = [], 0
-    while (start := text.find(_OPENING, end)) >= 0:
-        tag = _TAG.match(text, start)
-        line = text.count("\n", 0, start) + 1
-        if tag is None:
-            why = "three braces hold the name of a variable alone, as in {{{NAME}}}"
-            raise InvalidField(field, f"line {line}: {why}; write {{{{ name | filter }}}}")
-        if tag[1] in LINKS:
-            why = f"{tag[0]} is not translated: write {{{{ unsubscribe_url }}}}"
-            raise InvalidField(field, f"line {line}: {why}")
+    properties, found, end, room = _properties(schema), [], 0, LONGEST_SOURCE
+    for count in range(MAX_TAGS + 1):
+        start = text.find(_OPENING, end)
+        if start < 0:
+            break
+        try:
+            if count == MAX_TAGS:
+                raise UntranslatedTemplate(f"a template has at most {MAX_TAGS} tags")
+            tag = _tag_at(text, start)
+        except UntranslatedTemplate as exc:
+            line = text.count("\n", 0, start) + 1
+            raise InvalidField(field, f"line {line}: {exc}") from None
         _check_name(field, tag[1])
-        found += [text[end:start], _printed(tag[1], _properties(schema).get(tag[1]))]
+        found += [text[end:start], _printed(tag[1], properties.get(tag[1]))]
         end = tag.end()
+        room -= len(found[-2]) + len(found[-1])
+        if room < 0:
+            raise InvalidField(field, f"it has over {LONGEST_SOURCE} characters in Jinja")
     return "".join([*found, text[end:]])
 
 
+def _tag_at(text: str, start: int) -> re.Match[str]:
+    """Return the variable whose three braces are at a place.
+
+    Raises:
+        UntranslatedTemplate: they hold something else than a name, or that of a link.
+    """
+    tag = _TAG.match(text, start)
+    if tag is None:
+        why = "three braces hold the name of a variable alone, as in {{{NAME}}}"
+        raise UntranslatedTemplate(f"{why}; write {{{{ name | filter }}}}")
+    if tag[1] in LINKS:
+        raise UntranslatedTemplate(f"{tag[0]} is not translated: write {{{{ unsubscribe_url }}}}")
+    return tag
+
+
 def _printed(name: str, described: Any) -> str:
+    """Return a variable in Jinja, with the fallback of its schema, which may be of another API.
+
+    Raises:
+        InvalidField: the fallback is neither a number nor a text that can be quoted.
+    """
     fallback = described.get("default") if isinstance(described, Mapping) else None
     if fallback is None:
         return f"{{{{ {name} }}}}"
+    if not isinstance(fallback, str | int | float) or (
+        isinstance(fallback, str) and _NOT_QUOTED & set(fallback)
+    ):
+        why = f'the fallback of {name!r} must be a number, or a text with none of " \\ {{ }} %'
+        raise InvalidField("variables", why)
     literal = f'"{fallback}"' if isinstance(fallback, str) else repr(fallback)
     return f"{{{{ {name} | default({literal}) }}}}"
 
@@ -168,7 +203,7 @@ def _check_fallback(field: str, one: ResendVariable) -> None:
     if is_text is not (one.type == "string") or (isinstance(value, float) and not isfinite(value)):
         raise InvalidField(field, f"must be a {one.type}")
     if isinstance(value, str) and (
-        len(value) > MAX_FALLBACK_CHARACTERS or set(value) & set('"\\{}%')
+        len(value) > MAX_FALLBACK_CHARACTERS or _NOT_QUOTED & set(value)
     ):
         most = MAX_FALLBACK_CHARACTERS
         raise InvalidField(field, f'has at most {most} characters, and none of " \\ {{ }} %')

@@ -19,7 +19,7 @@ from mailqueue.api.compat.keys import (
 )
 from mailqueue.api.compat.model import key_endpoint
 from mailqueue.api.compat.reading import query_of
-from mailqueue.api.compat.sendgrid.scopes import names_of, scopes_of
+from mailqueue.api.compat.sendgrid.scopes import NEEDED, names_of, scopes_of
 from mailqueue.api.compat.sendgrid.suppressions import body_of, no_content, refuse_subuser
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
@@ -31,7 +31,8 @@ from mailqueue.tenants.keys.manage import MAX_ACTIVE
 from mailqueue.tenants.model import EVERY_SCOPE, ApiKey
 
 _Name = Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
-_Scopes = Annotated[list[StorableText], Field(min_length=1, max_length=500)]
+MAX_SCOPES = 500
+_Scopes = Annotated[list[StorableText], Field(min_length=1, max_length=MAX_SCOPES)]
 
 
 class SendGridKeyName(StrictRequestModel):
@@ -41,9 +42,15 @@ class SendGridKeyName(StrictRequestModel):
 
 
 class SendGridKey(SendGridKeyName):
-    """The body of POST /v3/api_keys and PUT /v3/api_keys/{key_id}."""
+    """The body of POST /v3/api_keys."""
 
     scopes: _Scopes | None = None
+
+
+class SendGridKeyChange(SendGridKeyName):
+    """The body of PUT /v3/api_keys/{key_id}; a key may be shown without scopes."""
+
+    scopes: Annotated[list[StorableText], Field(max_length=MAX_SCOPES)] | None = None
 
 
 class SendGridKeyQuery(RequestModel):
@@ -88,8 +95,9 @@ async def change(call: RequestContext) -> Response:
     """Change the name of a key; its scopes stay, and others are refused."""
     refuse_subuser(call.request)
     one = await key_in_path(call)
-    body = await body_of(call, SendGridKey)
-    if body.scopes is not None and scopes_of(body.scopes) != set(one.scopes):
+    body = await body_of(call, SendGridKeyChange)
+    shown = set(one.scopes) & NEEDED.keys()  # others have no name here
+    if body.scopes is not None and scopes_of(body.scopes) != shown:
         raise InvalidField("scopes", "the scopes of a key never change: create another key")
     return json_answer(_with_scopes(await rename_key(call, one, body.name)))
 

@@ -1,11 +1,12 @@
 """SendGrid's API: authenticated domains, which are those that the project has DKIM keys of.
 
 Follows twilio.com/docs/sendgrid/api-reference/domain-authentication. The id of a domain is a number
-made from that of its oldest key.
+made from the project and its name, which stays when its keys are replaced.
 """
 
 from http import HTTPStatus
 from typing import Annotated, Any
+from uuid import uuid5
 
 from pydantic import Field
 from starlette.responses import Response
@@ -101,7 +102,7 @@ async def validate(call: RequestContext) -> Response:
     looked = await look_up_domain(call, await _found(call))
     results = _by_name([_result(one) for one in looked])
     document = {
-        "id": number_of(looked[0].key.id),
+        "id": _number(call, looked[0].key.domain),
         "valid": is_verified([one.key for one in looked]),
         "validation_results": results,
     }
@@ -123,9 +124,13 @@ async def _found(call: RequestContext) -> list[DkimKey]:
     """
     given = call.path["domain_id"]
     for found in await domains_of(call):
-        if str(number_of(found[0].id)) == given:
+        if str(_number(call, found[0].domain)) == given:
             return found
     raise NotFound("domain", given[:100])
+
+
+def _number(call: RequestContext, domain: str) -> int:
+    return number_of(uuid5(call.caller.project_id, f"domain {domain}"))
 
 
 def _by_name(values: list[dict[str, Any]]) -> dict[str, Any]:
@@ -153,7 +158,7 @@ def _shown(call: RequestContext, found: list[DkimKey]) -> dict[str, Any]:
         for one in found
     ]
     return {
-        "id": number_of(found[0].id),
+        "id": _number(call, found[0].domain),
         "user_id": number_of(call.caller.project_id),
         "subdomain": "",
         "domain": found[0].domain,

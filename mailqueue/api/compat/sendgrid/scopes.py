@@ -1,7 +1,9 @@
 """The permissions of SendGrid's keys, by our scope. Pure.
 
 One scope of ours permits what several of SendGrid's do. A key gets one only if those that change
-the most are all asked for, so that no key can do more than what was named.
+the most are all asked for. It then has the others of that scope as well, which its answer shows:
+reading and updating the settings of event webhooks gives `webhook:manage`, by which a key also
+adds, removes and tries webhooks; `templates.*` changes versions, and `mail.send` scheduled mail.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -33,6 +33,8 @@ from mailqueue.contract.contacts import ContactList
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 
 MAX_LISTS = 1_000
+MAX_COUNTED = 10
+"""Lists of a page, whose members are counted: a condition is compared with all contacts."""
 _FIELDS = ("address", "name", "description", "access_level", "reply_preference")
 _ONLY = {"access_level": "readonly", "reply_preference": "sender"}
 """Options with the value that describes what is done here."""
@@ -50,7 +52,7 @@ class MailgunListPage(RequestModel):
 class MailgunListQuery(RequestModel):
     """The query of GET /v3/lists."""
 
-    limit: int = Field(default=MAX_LISTED, ge=1, le=MAX_LISTED)
+    limit: int = Field(default=MAX_COUNTED, ge=1, le=MAX_COUNTED)
     skip: int = Field(default=0, ge=0, le=MAX_LISTS)
     address: StorableText | None = None
 
@@ -69,7 +71,8 @@ async def pages(call: RequestContext) -> Response:
     """List mailing lists page by page."""
     query = query_of(call, MailgunListPage)
     pivot = None if query.address is None else name_of(query.address) or ""
-    chosen = MailgunNamedPage.model_construct(limit=query.limit, page=query.page, p=pivot)
+    limit = min(query.limit, MAX_COUNTED)
+    chosen = MailgunNamedPage.model_construct(limit=limit, page=query.page, p=pivot)
     try:
         page = page_of(await _lists(call), chosen, lambda one: one.name)
     except InvalidField as exc:
@@ -198,7 +201,7 @@ async def _lists(call: RequestContext) -> list[ContactList]:
 
 async def _all_shown(call: RequestContext, found: Sequence[ContactList]) -> list[dict[str, Any]]:
     async with call.connection() as conn:
-        sizes = [await lists.size(conn, call.caller.project_id, one.name) for one in found]
+        sizes = [await lists.size(conn, call.caller.project_id, one.id) for one in found]
     shown = []
     for one, size in zip(found, sizes, strict=True):
         name, description = texts_of(one.description)

@@ -39,7 +39,7 @@ from mailqueue.contract.contacts import Contact, ContactDetail, ContactList
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 
-MAX_SKIPPED = 10_000
+MAX_SKIPPED = 1_000
 _Subscribed = Literal["yes", "no", "true", "false", "True", "False"]
 _NONE = ("no", "false", "False")
 
@@ -72,7 +72,7 @@ async def index(call: RequestContext) -> Response:
     async with call.connection() as conn:
         most = query.skip + query.limit
         found = await lists.members(conn, project_id, one.name, after=None, limit=most)
-        total = await lists.size(conn, project_id, one.name)
+        total = await lists.size(conn, project_id, one.id)
     items = [shown(each) for each in found.data[query.skip :]]
     return json_answer({"items": items, "total_count": total})
 
