@@ -142,7 +142,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:  # a date, compared with the server's Date header: the clocks may differ
         until, now = parsedate_to_datetime(given), parsedate_to_datetime(answered)
         return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

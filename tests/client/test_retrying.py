@@ -133,6 +133,13 @@ def test_a_wait_too_long_is_told_instead() -> None:
         ({"retry-after": "Fri, 20 Nov 2026 12:00:30 GMT"}, None),
         (
             {
+                "retry-after": f"Fri, 20 Nov {'9' * 20} 12:00:30 GMT",
+                "date": "Fri, 20 Nov 2026 12:00:00 GMT",
+            },
+            None,
+        ),
+        (
+            {
                 "retry-after": "Fri, 20 Nov 2026 12:00:30 GMT",
                 "date": "Fri, 20 Nov 2026 12:00:00 GMT",
             },

@@ -99,12 +99,12 @@ NOT_THERE = [
     ("resend", "GET", "/automations"),
     ("resend", "POST", "/emails/x/share"),
     ("postmark", "POST", "/email/bulk"),
-    ("postmark", "GET", "/message-streams"),
+    ("postmark", "GET", "/triggers/tags"),
     ("postmark", "POST", "/templates/x/copy"),
     ("sendgrid", "GET", "/v3/ips"),
     ("sendgrid", "GET", "/v3/marketing/contacts"),
     ("mailgun", "GET", "/v3/routes"),
-    ("mailgun", "GET", "/v3/lists/pages"),
+    ("mailgun", "GET", "/v3/ip_pools"),
     ("mailgun", "POST", "/v1/analytics/logs"),
 ]
 FORMS = {
