@@ -41,6 +41,7 @@ NOT_SEALED = {
     ("console_sessions", "browser_hash"),
     ("console_sessions", "token_hash"),
     ("console_users", "link_hash"),
+    ("console_users", "reset_hash"),
     ("data_keys", "wrapped"),
     ("dead_letters", "digest"),
     ("erasures", "address_hash"),

@@ -14,6 +14,7 @@ ID = "0197b8f0-0000-7000-8000-000000000001"
 DESTROYING = [
     ("project", "remove", "default"),
     ("sender", "remove", "relay"),
+    ("canary", "remove", "relay", "--project", "default"),
     ("route", "remove", "7"),
     ("key", "revoke", "web"),
     ("platform", "revoke-keys", "--all", "--reason", "copied"),
