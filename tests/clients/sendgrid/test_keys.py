@@ -99,7 +99,7 @@ def test_what_is_no_such_request_is_refused_in_its_words(client: SendGridAPIClie
     with pytest.raises(NotFoundError) as missing:
         client.client.mail.drafts.post()
     with pytest.raises(NotFoundError) as other:
-        client.client.stats.get()
+        client.client.ips.get()
     with pytest.raises(MethodNotAllowedError):
         client.client.mail.send.get()
     with pytest.raises(BadRequestsError) as broken:

@@ -204,8 +204,10 @@ INSERTS: Mapping[str, str] = {
     "canaries": """
     WITH a AS (
         INSERT INTO mailqueue.sender_accounts (project_id, name, email, smtp_host, smtp_port,
-            smtp_tls)
-        SELECT %s, 'canary-' || n, 'canary@example.com', '127.0.0.1', 25, 'none'
+            smtp_tls, is_private_ok)
+        SELECT %s, 'canary-' || n, 'canary@example.com', '127.0.0.1',
+               (SELECT max(smtp_port) FROM mailqueue.sender_accounts WHERE name = 'relay'),
+               'none', true
           FROM generate_series(1, %s) AS n
         RETURNING id, project_id
     )

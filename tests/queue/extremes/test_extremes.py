@@ -44,6 +44,7 @@ WITHOUT_EXTREME = {
     "attachments": {"created_on"},
     "audit_seals": {"position"},
     "birthday_rules": {"local_time"},
+    "canaries": {"every"},
     "contact_lists": {"name"},
     "dkim_keys": {"domain", "selector"},
     "email_contents": {"created_on"},
