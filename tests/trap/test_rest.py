@@ -131,6 +131,7 @@ async def test_a_message_that_comes_later_is_waited_for(
     assert (await task).json()["subject"] == "number 2"
 
 
+@pytest.mark.deep
 async def test_the_time_of_looks_is_part_of_the_time_that_is_waited(
     http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
