@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
+from time import monotonic
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -68,10 +69,9 @@ class TrapRest:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, why)
         self.waiting += 1
         try:
-            loop = asyncio.get_running_loop()
-            end = loop.time() + seconds
+            end = monotonic() + seconds
             while (found := await self._oldest(search, after)) is None:
-                if (left := end - loop.time()) <= 0:
+                if (left := end - monotonic()) <= 0:
                     break
                 await asyncio.sleep(min(left, POLL_SECONDS))
         finally:
