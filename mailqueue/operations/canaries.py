@@ -9,7 +9,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.infrastructure import Canary
-from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import NotFound
 from mailqueue.core.outcome import Again, Defer, Outcome
 from mailqueue.core.storable_text import unstorable
@@ -38,7 +37,6 @@ class CanaryHandler(TransactionHandler[ClaimedCanary, None]):
         self, conn: Conn, done: Sequence[tuple[ClaimedCanary, None]]
     ) -> Sequence[Outcome]:
         sent = await store.send(conn, [row.id for row, _ in done])
-        reach("canaries.queued")
         return [_outcome(sent.get(row.id)) for row, _ in done]
 
 

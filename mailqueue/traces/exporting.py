@@ -14,7 +14,6 @@ from uuid import uuid4
 
 import orjson
 
-from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.storable_text import storable
 from mailqueue.db.fetch import Conn
@@ -125,7 +124,6 @@ class TraceExporter:
             steps = await store.read_page(
                 conn, narrow, ratio=self._target.ratio, limit=self._page_steps
             )
-        reach("traces.read")
         to = _end_of(narrow, steps, self._page_steps)
         is_more = to[0] < page.until or len(steps) >= self._page_steps or is_behind
         state = await self._export(narrow, steps, to, is_more=is_more)
@@ -142,7 +140,6 @@ class TraceExporter:
             sent, left_out, error = 0, len(steps), "the collector was down for too long"
         elif spans:
             posted = await self._poster.post(self._target.url, self._headers(), encode(spans))
-            reach("traces.posted")
             error = _fault_of(posted)
             if error is not None and posted.status not in _UNUSABLE:
                 return await self._failed(posted, error)
