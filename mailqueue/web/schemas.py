@@ -8,24 +8,24 @@ from enum import StrEnum
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
+
+from mailqueue.web.described import DescribedModel, describe
 
 _LENGTH = re.compile(r"Value should have at (least|most) (\d+) items? after validation, not (\d+)")
 """What pydantic says of a text that is too short or too long."""
 _WHY_BY_FAULT = {"missing": "is needed", "extra_forbidden": "there is no such field"}
 
 
-class FormSchema(BaseModel):
+class FormSchema(DescribedModel):
     """The fields of a form, in their order.
 
     The first line of the docstring of a field is its label, the others explain it. An empty field
     is one that was not given.
     """
 
-    model_config = ConfigDict(
-        extra="ignore", frozen=True, str_strip_whitespace=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ Form = TypeVar("Form", bound=FormSchema)
 
 def fields_of(schema: type[FormSchema]) -> tuple[SchemaField, ...]:
     """Return the fields of a schema."""
+    describe(schema)
     return tuple(_field(name, field) for name, field in schema.model_fields.items())
 
 

@@ -135,7 +135,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "psycopg": ("db.*", "*.store", "*.store.*", "producer.enqueueing"),
     "psycopg_pool": ("db.*",),
     "publicsuffixlist": ("deliverability.*",),
-    "pydantic": ("settings.*", "api.*", "console.*", "portal.*", "web.schemas"),
+    "pydantic": ("settings.*", "api.*", "console.*", "portal.*", "web.*"),
     "pydantic_core": ("api.http.validation",),
     "pydantic_settings": (
         "settings.channels",

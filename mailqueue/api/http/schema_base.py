@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import ConfigDict, GetCoreSchemaHandler
+
+from mailqueue.web.described import DescribedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +18,13 @@ class OneOf:
         return handler.generate_schema(Literal.__getitem__(self.words))
 
 
-class RequestModel(BaseModel):
+class RequestModel(DescribedModel):
     """A query, or a body whose values may be given in more than one form.
 
     The docstring of a field is its description in the OpenAPI document.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class StrictRequestModel(RequestModel):

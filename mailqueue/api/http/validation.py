@@ -78,7 +78,12 @@ def validated(model: type[M], document: Any, count: int) -> M:
 def _validator_of(model: type[BaseModel]) -> SchemaValidator:
     # The validators that pydantic has built are of the unbounded schemas, and it has no public way
     # to build one without them (2.14). A test counts the errors, so that a change is noticed.
-    return SchemaValidator(_bounded(model.__pydantic_core_schema__), _use_prebuilt=False)
+    return SchemaValidator(_bounded(_schema_of(model)), _use_prebuilt=False)
+
+
+def _schema_of(model: type[BaseModel]) -> Any:
+    model.model_rebuild()  # builds what was not used before
+    return model.__pydantic_core_schema__
 
 
 def _bounded(schema: Any) -> Any:
@@ -101,7 +106,7 @@ def _bounded(schema: Any) -> Any:
 
 
 def _refuse_faults(model: type[BaseModel], document: Any) -> None:
-    found = islice(_faults(model.__pydantic_core_schema__, document, {}), MAX_FAULTS)
+    found = islice(_faults(_schema_of(model), document, {}), MAX_FAULTS)
     errors = [_error(*each) for each in found]
     if errors:
         raise ValidationError.from_exception_data(model.__name__, errors, "json")

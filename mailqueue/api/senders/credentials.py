@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, SecretStr, ValidationError, WithJsonSchema
+from pydantic import ConfigDict, Field, SecretStr, ValidationError
 
 from mailqueue.api.http.responses import Violations, invalid_request
 from mailqueue.api.http.schema_base import RequestModel
@@ -136,8 +136,17 @@ _MODELS: tuple[type[_Credentials], ...] = (
     SmtpCredentials,
     *(_model_of(Provider(name)) for name in NAMES_FOR_ACCOUNTS if Provider(name).has_api),
 )
-_SCHEMAS = [model.model_json_schema() for model in dict.fromkeys(_MODELS)]
-AccountCredentials = Annotated[dict[str, Any], WithJsonSchema({"anyOf": _SCHEMAS})]
+
+
+class _OneOfModels:
+    """Describes an object by the models of all providers, once the document is made."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(*_: Any) -> dict[str, Any]:
+        return {"anyOf": [model.model_json_schema() for model in dict.fromkeys(_MODELS)]}
+
+
+AccountCredentials = Annotated[dict[str, Any], _OneOfModels()]
 """Parsed by `parse_credentials`, once the provider is known."""
 
 
