@@ -112,6 +112,22 @@ DEEP_PLACES = (
     "tests/workers",
 )
 """Folders and files that kill processes, race, or drive programs that are not ours."""
+LONGEST = (
+    "tests/chaos",
+    "tests/whole/test_start_and_stop.py",
+    "tests/adding",
+    "tests/console/test_accessible.py",
+    "tests/queue/extremes",
+    "tests/deploy/test_image.py",
+    "tests/production",
+    "tests/backup",
+    "tests/whole",
+    "tests/concurrency",
+    "tests/cli",
+    "tests/planted",
+    "tests/failover",
+)
+"""Folders and files that run first, so that no process is left alone with them at the end."""
 _COMPILES = "mailqueue.rendering.process.child"
 """The process that compiles templates: tests of templates start it, and wait for its answers."""
 _MARKED = re.compile(rf"\bmark\.({'|'.join((DEEP, *NEEDS))})\b")
@@ -170,6 +186,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if bool(item.get_closest_marker(DEEP)) is not wanted]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if bool(item.get_closest_marker(DEEP)) is wanted]
+    items.sort(key=lambda item: _rank(_place(item.path, config)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -179,6 +196,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     with _guard.on():
         return (yield)
+
+
+def _rank(place: str) -> int:
+    """Return the position of a file in LONGEST; files that are not there come last."""
+    found = (rank for rank, longest in enumerate(LONGEST) if place.startswith(longest))
+    return next(found, len(LONGEST))
 
 
 def _is_deep(item: pytest.Item, config: pytest.Config) -> bool:
