@@ -17,6 +17,7 @@ from mailqueue.embedded.binaries import Binaries, find_binaries
 from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings
+from tests import scratch
 from tests.concurrency.running import Shipped
 
 ROLE = "mailqueue_chaos"
@@ -45,6 +46,7 @@ def shipped_in(
     server = Shipped(cluster)
     superuser = DatabaseSettings(Secret(cluster.superuser_url(server.start().port)))
     asyncio.run(provision(superuser, role=ROLE, password=ROLE, database=ROLE))
+    server.template = _migrated(server)
     try:
         yield server
     finally:
@@ -53,15 +55,29 @@ def shipped_in(
 
 @asynccontextmanager
 async def fresh_database(server: Shipped) -> AsyncIterator[DatabaseSettings]:
-    """Create a migrated database for one scenario."""
+    """Create a migrated database for one scenario, as a copy of the server's `template`."""
     name = f"chaos_{secrets.token_hex(6)}"
-    port = await asyncio.to_thread(_run, server, "CREATE DATABASE {} OWNER {}", name, ROLE)
-    database = DatabaseSettings(Secret(f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{port}/{name}"))
-    await migrate(database, progress=lambda _: None)
+    made = f"CREATE DATABASE {{}} OWNER {{}} TEMPLATE {{}} STRATEGY {scratch.strategy()}"
+    port = await asyncio.to_thread(_run, server, made, name, ROLE, server.template)
+    database = _database(port, name)
     try:
         yield database
     finally:
         await asyncio.to_thread(_run, server, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+def _migrated(server: Shipped) -> str:
+    """Create a migrated database without sessions, and return its name: migrating costs more than
+    a short scenario.
+    """
+    name = f"chaos_{secrets.token_hex(6)}"
+    port = _run(server, "CREATE DATABASE {} OWNER {}", name, ROLE)
+    asyncio.run(migrate(_database(port, name), progress=lambda _: None))
+    return name
+
+
+def _database(port: int, name: str) -> DatabaseSettings:
+    return DatabaseSettings(Secret(f"postgresql://{ROLE}:{ROLE}@127.0.0.1:{port}/{name}"))
 
 
 def _run(server: Shipped, statement: str, *names: str) -> int:

@@ -37,6 +37,7 @@ class Shipped:
 
     cluster: Cluster
     process: subprocess.Popen[bytes] | None = None
+    template: str = "template0"  # the database that databases of scenarios are copied from
 
     def start(self) -> Postmaster:
         """Start the server unless it runs."""
