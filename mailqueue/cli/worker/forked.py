@@ -9,12 +9,17 @@ from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.starting.server import serve
 
 
-def run(descriptor: int) -> None:
-    """Load what worker processes use and fork them; in a fork, run its command."""
+def load_all() -> None:
+    """Load what worker processes use."""
     for name in ("send", *(spec.name for spec in QUEUES)):
         load(COMMANDS[name])
     for spec in QUEUES:
         importlib.import_module(spec.handler.partition(":")[0])
+
+
+def run(descriptor: int) -> None:
+    """Load what worker processes use and fork them; in a fork, run its command."""
+    load_all()
     arguments = serve(descriptor)
     if arguments is not None:
         main(arguments, prog_name="mailqueue")

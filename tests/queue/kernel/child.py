@@ -1,6 +1,6 @@
 """A worker process whose handlers are disturbed; DISTURBED in its environment says how.
 
-Forked by the program that `prepare` writes, in place of `python -m mailqueue.cli.worker.forked`.
+Forked from `preloaded`, in place of `python -m mailqueue.cli.worker.forked`.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from typing import Any
 from mailqueue.cli.main import main
 from mailqueue.cli.worker import forked, queues, send
 from mailqueue.core import crashpoints
-from mailqueue.core.queues.registry import QUEUES
 from mailqueue.mail.message.build import build_message
 from mailqueue.mail.model import LoadedEmail
 from mailqueue.mail.send import prepare
@@ -128,9 +127,6 @@ def run(module: str, *arguments: str) -> None:
 
     object.__setattr__(queues, "kinds_of", kinds)
     disturb_mail(how)
-    if "loaded" in how:
-        loaded = [spec for spec in QUEUES if spec.name in how["loaded"]]
-        object.__setattr__(forked, "QUEUES", loaded)
     if "memory" in how:
         for command in (queues, send):
             object.__setattr__(command, "ALONE_MEMORY_BYTES", how["memory"])

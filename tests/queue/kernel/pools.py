@@ -17,10 +17,12 @@ from mailqueue.db.fetch import Conn
 from mailqueue.process.child import Children
 from mailqueue.process.groups import queue_children
 from mailqueue.process.pool import WorkerPool
+from mailqueue.process.starting import client
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.api.support.wired import MASTER
 from tests.queue.kernel.child import VARIABLE
+from tests.queue.kernel.forking import preloaded, start_server
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = 120.0
@@ -36,10 +38,9 @@ child.run(*sys.argv[2:])  # without -m
 def prepare(
     monkeypatch: pytest.MonkeyPatch, database: DatabaseSettings, folder: Path, **how: Any
 ) -> None:
-    """Set the environment of worker processes; `how` is read by `child`.
-
-    `loaded` names the queues whose modules are loaded before the forks: for many short cases.
-    """
+    """Set the environment of worker processes; `how` is read by `child`."""
+    preloaded()
+    monkeypatch.setattr(client, "_start_server", start_server)
     program = folder / "worker"
     program.write_text(_PROGRAM.format(python=sys.executable, root=str(ROOT)))
     program.chmod(0o755)

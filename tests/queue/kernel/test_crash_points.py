@@ -61,7 +61,7 @@ async def test_killed_anywhere_each_row_is_done_as_promised(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    prepare(monkeypatch, database, tmp_path, loaded=[spec.name], **SLOW.get(point, {}))
+    prepare(monkeypatch, database, tmp_path, **SLOW.get(point, {}))
     name = point if "." in point else f"{spec.name}.{point}"
     async with connect(database) as conn, KINDS[spec.name](conn, COUNT) as rows:
         monkeypatch.setenv(VARIABLE, f"{name} kill 1")  # read by the first process alone
@@ -87,11 +87,17 @@ async def test_killed_anywhere_each_row_is_done_as_promised(
             await rows.check(COUNT)
 
 
-@pytest.mark.parametrize("spec", QUEUES, ids=lambda spec: spec.name)
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, id=spec.name, marks=pytest.mark.soak if number else ())
+        for number, spec in enumerate(QUEUES)
+    ],
+)
 async def test_a_parent_killed_after_a_rescue_takes_its_worker_with_it(
     spec: QueueSpec, database: DatabaseSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(monkeypatch, database, tmp_path, loaded=[spec.name], seconds=0.5)
+    prepare(monkeypatch, database, tmp_path, seconds=0.5)
     async with connect(database) as conn, KINDS[spec.name](conn, COUNT) as rows:
         parent = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mailqueue", "worker", spec.name),
