@@ -1,16 +1,12 @@
 """A worker that is killed at any point loses no event and records none twice."""
 
-import asyncio
-import os
-import sys
+import signal
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from mailqueue.adapters.inbound.event_types import ID_NAME
 from mailqueue.core.crashpoints import VARIABLE
-from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
 from mailqueue.inbound.handler import InboundHandler
 from mailqueue.queue import store
@@ -21,10 +17,10 @@ from tests import make
 from tests.api.support.calling import settings_for
 from tests.events.sent_mail import left
 from tests.inbound.json_provider import kept, states
+from tests.queue.kernel.pools import code_of, prepare
 from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 120
 # How many events are there once it has died: what is not recorded then is recorded by the next.
 AT_DEATH = {
     "inbound.claimed": 0,
@@ -35,29 +31,12 @@ AT_DEATH = {
 }
 
 
-async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
-    """Run a worker that is killed at a crash point; return its exit code."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mailqueue", "worker", "inbound", f"--child={uuid4()}"),
-        stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=os.environ
-        | {
-            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
-            "MAILQUEUE_DATA": str(folder),
-            VARIABLE: f"{point} kill 1",
-        },
-    )
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        return await child.wait()
-
-
 @pytest.mark.parametrize("point", AT_DEATH)
 async def test_killed_anywhere_each_event_is_recorded_once(
-    fresh_db: str, tmp_path: Path, point: str
+    database: DatabaseSettings, tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = DatabaseSettings(Secret(fresh_db))
+    prepare(monkeypatch, database, tmp_path)
+    monkeypatch.setenv(VARIABLE, f"{point} kill 1")
     recorded = "SELECT count(*) FROM mailqueue.email_events WHERE source = 'sendgrid'"
     async with connect(database) as conn:
         mail = await left(conn)
@@ -66,7 +45,7 @@ async def test_killed_anywhere_each_event_is_recorded_once(
             conn, told | {"event": "delivered"}, told | {"event": "open", "sg_event_id": "2"}
         )
 
-        assert await dies(database, tmp_path, point) == -9
+        assert await code_of("inbound") == -signal.SIGKILL
         assert await make.scalar(conn, recorded) == AT_DEATH[point]
         await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
         await store.rescue(conn, silence=LOST_AFTER)

@@ -1,16 +1,13 @@
 """Erasures and maintenance tasks are done by any running worker, and never given up."""
 
-import asyncio
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
+from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.queues.registry import UPKEEP
 from mailqueue.core.secret import Secret
@@ -28,10 +25,10 @@ from tests import make
 from tests.api.support.calling import settings_for
 from tests.privacy.erasing import sent
 from tests.privacy.planted_rows import ANN
+from tests.queue.kernel.pools import code_of, prepare
 from tests.queue.working import work_once
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
@@ -190,25 +187,16 @@ async def test_queues_without_a_worker_are_found_while_they_have_work(db: Conn) 
 
 @pytest.mark.parametrize("step", ["claimed", "handling", "handled", "settling", "settled"])
 async def test_killed_anywhere_the_task_runs_again(
-    database: DatabaseSettings, db: Conn, tmp_path: Path, step: str
+    database: DatabaseSettings,
+    db: Conn,
+    tmp_path: Path,
+    step: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await only_due(db, Task.COUNTERS)
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mailqueue", "worker", "maintenance"),
-        f"--child={uuid4()}",
-        "--until-idle",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=os.environ
-        | {
-            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
-            "MAILQUEUE_DATA": str(tmp_path),
-            "MAILQUEUE_CRASH_POINT": f"maintenance.{step} kill 1",
-        },
-    )
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        assert await child.wait() == -signal.SIGKILL
+    prepare(monkeypatch, database, tmp_path)
+    monkeypatch.setenv(VARIABLE, f"maintenance.{step} kill 1")
+    assert await code_of("maintenance", "--until-idle") == -signal.SIGKILL
     await db.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
     await db.execute("SELECT mailqueue.rescue_emails(interval '30 s')")
     await only_due(db, Task.COUNTERS)

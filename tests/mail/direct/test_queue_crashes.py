@@ -2,12 +2,9 @@
 nothing.
 """
 
-import asyncio
-import os
-import sys
+import signal
 from collections.abc import Mapping
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -19,9 +16,9 @@ from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.mail.direct.queueing import MASTER, Queued, queued
+from tests.queue.kernel.pools import code_of, prepare
 
 pytestmark = pytest.mark.anyio
-PATIENCE_SECONDS = 120
 
 # What becomes of the mail, and the messages that the server has by then. A mail that was marked may
 # have been sent: it is held, once its worker is known to be lost.
@@ -36,26 +33,6 @@ AT_DEATH: Mapping[str, tuple[str, int]] = {
 }
 
 
-async def dies(database: DatabaseSettings, folder: Path, point: str) -> int:
-    """Run a worker that is killed at a crash point; return its exit code."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "mailqueue", "worker", "custom-smtp", f"--child={uuid4()}"),
-        stdin=asyncio.subprocess.PIPE,  # as its parent would keep it
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=os.environ
-        | {
-            "MAILQUEUE_DATABASE_URL": database.url.reveal(),
-            "MAILQUEUE_DATA": str(folder),
-            "MAILQUEUE_MASTER_KEY": MASTER,
-            "MAILQUEUE_ALLOWED_HOSTS": "127.0.0.1/32",
-            VARIABLE: f"{point} kill 1",
-        },
-    )
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        return await child.wait()
-
-
 async def rescued(direct: Queued) -> None:
     """Declare all workers lost."""
     async with connect(direct.api.database) as conn:
@@ -65,13 +42,16 @@ async def rescued(direct: Queued) -> None:
 
 @pytest.mark.parametrize("point", AT_DEATH)
 async def test_killed_anywhere_it_is_sent_once_or_held(
-    database: DatabaseSettings, tmp_path: Path, point: str
+    database: DatabaseSettings, tmp_path: Path, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    prepare(monkeypatch, database, tmp_path)
+    monkeypatch.setenv("MAILQUEUE_MASTER_KEY", MASTER)
+    monkeypatch.setenv(VARIABLE, f"{point} kill 1")
     status, messages = AT_DEATH[point]
     async with queued(database) as direct:
         email = await direct.send()
 
-        assert await dies(database, tmp_path, point) == -9
+        assert await code_of("custom-smtp") == -signal.SIGKILL
         assert await direct.turn() == 0, "nothing is taken from a worker that may live"
         await rescued(direct)
         await direct.turn()

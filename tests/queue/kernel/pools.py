@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -18,6 +19,8 @@ from mailqueue.process.child import Children
 from mailqueue.process.groups import queue_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.process.starting import client
+from mailqueue.process.starting.client import ForkServer
+from mailqueue.queue.in_progress import InProgress
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.api.support.wired import MASTER
@@ -73,6 +76,20 @@ async def pool_of(
     finally:
         stop.set()
         await running
+
+
+async def code_of(*arguments: str) -> int:
+    """Run `mailqueue worker ARGUMENTS` in one process, which is not started again; return its exit
+    code, or minus the signal that ended it.
+    """
+    memory, forks = InProgress(), ForkServer()
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            process = await forks.start([*arguments, f"--child={uuid4()}"], memory.fd)
+            return await process.wait()
+    finally:
+        await forks.close()
+        memory.close()
 
 
 async def processes(conn: Conn) -> list[int]:
