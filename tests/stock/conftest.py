@@ -1,11 +1,13 @@
 """A server of Debian's packages, and databases on it that log their plans."""
 
+import asyncio
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.migrate import migrate
@@ -25,17 +27,27 @@ def debian(reachable_folder: Path, service_user: Account) -> Iterator[Server]:
         yield Server(superuser)
 
 
+@pytest.fixture(scope="session")
+def documented(debian: Server) -> str:
+    """The name of a database set up by the documented commands, the template of all others."""
+    name = f"mailqueue_{secrets.token_hex(6)}"
+    asyncio.run(_migrate(debian, name))
+    return name
+
+
 @pytest.fixture(scope="module")
-async def migrated_stock(debian: Server) -> DatabaseSettings:
+def migrated_stock(debian: Server, documented: str) -> DatabaseSettings:
     """A database set up by the documented commands."""
-    return await _migrated(debian, f"mailqueue_{secrets.token_hex(6)}")
+    return _copy(debian, documented, f"mailqueue_{secrets.token_hex(6)}")
 
 
 @pytest.fixture(scope="module", params=["new", "grown"])
-async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSettings:
+async def stock(
+    request: pytest.FixtureRequest, debian: Server, documented: str
+) -> DatabaseSettings:
     """A database set up by the documented commands, empty and with rows."""
     name = f"mailqueue_{secrets.token_hex(6)}"
-    settings = await _migrated(debian, name)
+    settings = _copy(debian, documented, name)
     async with connect(settings) as conn:
         await set_up(conn)
         if request.param == "grown":
@@ -46,9 +58,18 @@ async def stock(request: pytest.FixtureRequest, debian: Server) -> DatabaseSetti
     return settings
 
 
-async def _migrated(debian: Server, name: str) -> DatabaseSettings:
+async def _migrate(debian: Server, name: str) -> None:
     superuser = DatabaseSettings(Secret(debian.superuser), pooler=Pooler.NONE)
     await provision(superuser, role=ROLE, password=ROLE, database=name)
-    settings = DatabaseSettings(Secret(debian.direct_url(name)), pooler=Pooler.NONE)
-    await migrate(settings)
-    return settings
+    await migrate(_settings(debian, name))
+
+
+def _copy(debian: Server, template: str, name: str) -> DatabaseSettings:
+    made = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
+    with psycopg.connect(debian.superuser, autocommit=True) as admin:
+        admin.execute(made.format(*map(sql.Identifier, (name, ROLE, template))))
+    return _settings(debian, name)
+
+
+def _settings(debian: Server, name: str) -> DatabaseSettings:
+    return DatabaseSettings(Secret(debian.direct_url(name)), pooler=Pooler.NONE)
