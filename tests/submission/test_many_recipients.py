@@ -169,8 +169,9 @@ async def test_a_message_refused_by_its_content_is_refused_for_all_its_mails(
     assert await written_to(database, "Refused") == []
 
 
+@pytest.mark.parametrize("messages", [6, pytest.param(24, marks=pytest.mark.soak)])
 async def test_a_server_that_dies_has_taken_all_mails_of_a_message_or_none(
-    fresh_db: str, tmp_path: Path
+    messages: int, fresh_db: str, tmp_path: Path
 ) -> None:
     """A client submits the same messages repeatedly while the server is killed."""
     async with connect(DatabaseSettings(Secret(fresh_db))) as conn:
@@ -178,7 +179,7 @@ async def test_a_server_that_dies_has_taken_all_mails_of_a_message_or_none(
         issued = await issue_key(conn, "default", "k", is_test=False, requests_per_second=100_000)
         key = issued.key.reveal()
         server = Server(fresh_db, tmp_path)
-        names = [f"m{n}" for n in range(12)]
+        names = [f"m{n}" for n in range(messages)]
 
         def attempt(name: str) -> bool:
             made = message(Subject=name, Message_ID=f"<{name}@example.com>")
