@@ -29,20 +29,21 @@ FLAGS = (
     "--disable-sync",
 )
 PAYLOADS = (
-    "<script>document.title='pwned'</script>",
-    "<img src=x onerror=\"document.title='pwned'\">",
-    "<svg onload=\"parent.document.title='pwned'\"></svg>",
+    "<script>document.title='pwned'</script>"
+    "<img src=x onerror=\"document.title='pwned'\">"
+    "<svg onload=\"parent.document.title='pwned'\"></svg>"
     "<iframe srcdoc=\"<script>top.document.title='pwned'</script>\"></iframe>",
-    "<img src='{tracker}/pixel.gif'>",
-    "<link rel=stylesheet href='{tracker}/x.css'>",
-    "<link rel=dns-prefetch href='{tracker}/'>",
+    "<img src='{tracker}/pixel.gif'>"
+    "<link rel=stylesheet href='{tracker}/x.css'>"
+    "<link rel=dns-prefetch href='{tracker}/'>"
     "<style>@import '{tracker}/y.css';</style><p style='background:url({tracker}/z)'>x</p>",
     "<meta http-equiv=refresh content='0;url={tracker}/'>",
-    "<base href='{tracker}/'>",
-    "<form action='/trap/clear' method=post id=f><button>x</button></form>",
-    "<video autoplay src='{tracker}/v.mp4'></video>",
+    "<base href='{tracker}/'>"
+    "<form action='/trap/clear' method=post id=f><button>x</button></form>"
+    "<video autoplay src='{tracker}/v.mp4'></video>"
     "<object data='{tracker}/o'></object>",
 )
+"""Each is a mail; what is in one does nothing to the rest of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ async def test_hostile_mail_runs_nothing_and_fetches_nothing(
         await page.locator(f"[data-messages] li:nth-child({len(payloads)})").wait_for()
         assert await page.title() == "Mail trap"
         for number, payload in enumerate(payloads, start=1):
-            for view in (("text", "source", "headers")[number % 3], "html"):
+            for view in ("text", "source", "headers", "html"):
                 await page.goto(f"{seen.url}/trap/messages/{number}?view={view}")
                 assert await page.title() == f"{payload} – Mail trap"
             if "refresh" not in payload:  # alone in a tab it may lead elsewhere, as a link may
