@@ -73,9 +73,9 @@ def refused(home: Home, *words: str) -> tuple[int, str]:
     return done.returncode, lines[0]
 
 
-def test_a_server_that_is_named_is_used_and_none_is_started(home: Home, elsewhere: str) -> None:
+def test_a_server_that_is_named_is_used_and_none_is_started(new_home: Home, elsewhere: str) -> None:
     mails = letters(200, "elsewhere.example")
-    with up(named(home, elsewhere), "--workers", "1") as running:
+    with up(named(new_home, elsewhere), "--workers", "1") as running:
         assert running.database == elsewhere
         running.psql(inserts(mails))
         eventually(lambda: running.count_caught("elsewhere.example"), lambda n: n >= len(mails))
@@ -85,13 +85,15 @@ def test_a_server_that_is_named_is_used_and_none_is_started(home: Home, elsewher
         assert running.home.json("verify")["adds_up"]
         assert running.value("SHOW server_version_num")[:2] == str(oldest().major)
         assert running.stop() == 0
-    assert not (home.data / "pgdata").exists()
+    assert not (new_home.data / "pgdata").exists()
 
 
-def test_a_wrong_password_is_told_from_a_server_that_is_away(home: Home, elsewhere: str) -> None:
-    wrong = refused(named(home, changed(elsewhere, ("secret%20word", "guess%20word"))))
+def test_a_wrong_password_is_told_from_a_server_that_is_away(
+    new_home: Home, elsewhere: str
+) -> None:
+    wrong = refused(named(new_home, changed(elsewhere, ("secret%20word", "guess%20word"))))
     port = urlsplit(elsewhere).port
-    away = refused(named(home, changed(elsewhere, (f":{port}", ":1"))))
+    away = refused(named(new_home, changed(elsewhere, (f":{port}", ":1"))))
 
     assert wrong[0] == away[0] == EXIT_UNAVAILABLE
     assert f'refused the password of user "{OWNER}": correct MAILQUEUE_DATABASE_URL' in wrong[1]
@@ -99,13 +101,13 @@ def test_a_wrong_password_is_told_from_a_server_that_is_away(home: Home, elsewhe
     assert "PostgreSQL does not answer at 127.0.0.1:1: start it" in away[1]
 
 
-def test_a_schema_from_a_newer_version_is_left_alone(home: Home, elsewhere: str) -> None:
-    assert named(home, elsewhere).run("migrate").returncode == 0
+def test_a_schema_from_a_newer_version_is_left_alone(new_home: Home, elsewhere: str) -> None:
+    assert named(new_home, elsewhere).run("migrate").returncode == 0
     applied = "INSERT INTO mailqueue.schema_migrations (version, name, sha256)"
     with psycopg.connect(elsewhere, autocommit=True) as conn:
         conn.execute(f"{applied} VALUES (9999, 'later', sha256('later'))".encode())
         try:
-            code, said = refused(named(home, elsewhere))
+            code, said = refused(named(new_home, elsewhere))
         finally:
             conn.execute(b"DELETE FROM mailqueue.schema_migrations WHERE version = 9999")
 
@@ -113,12 +115,12 @@ def test_a_schema_from_a_newer_version_is_left_alone(home: Home, elsewhere: str)
     assert said.endswith(": upgrade mailqueue")
 
 
-def test_a_folder_that_cannot_be_written_is_named(home: Home) -> None:
-    home.data.write_text("in the way")
-    code, said = refused(home)
+def test_a_folder_that_cannot_be_written_is_named(new_home: Home) -> None:
+    new_home.data.write_text("in the way")
+    code, said = refused(new_home)
 
     assert code == EXIT_CONFIG
-    assert str(home.data) in said
+    assert str(new_home.data) in said
     assert "--data" in said
 
 
@@ -136,10 +138,12 @@ def test_a_port_that_is_taken_is_named_by_its_option(home: Home, option: str) ->
 @pytest.mark.parametrize(
     ("name", "value"), [("MAILQUEUE_PORT", "many"), ("MAILQUEUE_WORKERS", "-1")]
 )
-def test_a_faulty_variable_is_named_with_what_is_allowed(home: Home, name: str, value: str) -> None:
-    done = home.with_(**{name: value}).run("up")
+def test_a_faulty_variable_is_named_with_what_is_allowed(
+    new_home: Home, name: str, value: str
+) -> None:
+    done = new_home.with_(**{name: value}).run("up")
 
     assert done.returncode == EXIT_CONFIG
     assert done.stderr.startswith(f"error: {name}: must be ")
     assert done.stderr.endswith(f"got '{value}'\n")
-    assert not home.data.exists()
+    assert not new_home.data.exists()

@@ -26,13 +26,13 @@ def test_an_ordinary_user_with_nothing_but_a_home_runs_all_of_it(
         assert running.stop() == 0
 
 
-def test_beyond_loopback_the_trap_needs_a_password(home: Home) -> None:
-    done = home.run("up", "--host", "0.0.0.0", "--port", "0", "--trap-port", "0")
+def test_beyond_loopback_the_trap_needs_a_password(new_home: Home) -> None:
+    done = new_home.run("up", "--host", "0.0.0.0", "--port", "0", "--trap-port", "0")
 
     assert done.returncode == 4
     assert done.stdout == ""
     assert done.stderr.startswith("error: MAILQUEUE_TRAP_PASSWORD is needed")
-    assert not home.data.exists()
+    assert not new_home.data.exists()
 
 
 def test_with_a_password_it_listens_beyond_loopback_and_mail_still_arrives(home: Home) -> None:
