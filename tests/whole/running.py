@@ -264,3 +264,8 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return not state.startswith("Z")
+
+
+def has_started(pids: list[int]) -> bool:
+    """Return whether two send workers and the process of the queues have started."""
+    return len(pids) >= 3

@@ -1,17 +1,26 @@
-"""`mailqueue up` starts, prints its URLs, stops in order, and recovers from a kill."""
+"""`mailqueue up` starts, prints its URLs, and stops in order."""
 
-import os
 import signal
 import time
 import urllib.error
 import urllib.request
 
-import psycopg
 import pytest
 
-from tests.whole.difficult_mails import Letter, inserts, letters, read
-from tests.whole.running import STOP_SECONDS, Home, Up, eventually, is_running, up
+from tests.whole.difficult_mails import inserts, letters
+from tests.whole.running import (
+    STOP_SECONDS,
+    Home,
+    Up,
+    eventually,
+    has_started,
+    is_running,
+    up,
+    workers,
+)
 from tests.whole.terminal import ignore_hang_up, on_terminal
+
+pytestmark = pytest.mark.timeout(300)
 
 KEYS = {
     *("ready", "api", "database", "trap_smtp", "trap", "data", "api_key", "submission"),
@@ -20,15 +29,10 @@ KEYS = {
 QUICK_SECONDS = 45  # 5 on a machine that has nothing else to do
 
 
-def has_started(pids: list[int]) -> bool:
-    """Return whether two send workers and the process of the queues have started."""
-    return len(pids) >= 3
-
-
 def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys(
-    home: Home,
+    new_home: Home,
 ) -> None:
-    with up(home, "--workers", "2") as first:
+    with up(new_home, "--workers", "2") as first:
         ready = first.ready
         first.psql(inserts(letters(3, "kept.example")))
         eventually(lambda: first.count_caught("kept.example"), lambda count: count == 3)
@@ -38,7 +42,7 @@ def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys
         assert first.rest_of_stdout() == ""
         assert not any(map(is_running, children))
     asked_at = time.monotonic()
-    with up(home, "--workers", "2") as second:
+    with up(new_home, "--workers", "2") as second:
         took = time.monotonic() - asked_at
 
         assert second.count_caught("kept.example") == 3
@@ -47,7 +51,7 @@ def test_it_prints_one_line_stops_on_sigterm_and_starts_again_with_mail_and_keys
     assert took < QUICK_SECONDS
     assert set(ready) == KEYS
     assert ready["ready"] is True
-    assert ready["data"] == str(home.data)
+    assert ready["data"] == str(new_home.data)
     assert ready["trap"] == f"{ready['api']}/trap"
     assert ready["console"] == f"{ready['api']}/console"
     assert ready["public"] == ready["api"]
@@ -65,20 +69,19 @@ def status_of(url: str) -> int:
     return found
 
 
-def test_console_and_links_have_ports_of_their_own(home: Home) -> None:
-    with up(home, "--workers", "0", "--console-port", "0", "--public-port", "0") as running:
-        api, public = running.ready["api"], running.ready["public"]
-        console = running.ready["console"].removesuffix("/console")
-        assert len({api, public, console}) == 3
-        for url in (api, public, console):
-            assert status_of(f"{url}/healthz") == 200
-            assert status_of(f"{url}/console/login") == (200 if url == console else 404)
-            assert status_of(f"{url}/v1/emails") == (401 if url == api else 404)
-        assert status_of(running.ready["console_link"]) == 200
-        assert running.ready["console_link"].startswith(console)
+def test_console_and_links_have_ports_of_their_own(shared_up: Up) -> None:
+    api, public = shared_up.ready["api"], shared_up.ready["public"]
+    console = shared_up.ready["console"].removesuffix("/console")
+    assert len({api, public, console}) == 3
+    for url in (api, public, console):
+        assert status_of(f"{url}/healthz") == 200
+        assert status_of(f"{url}/console/login") == (200 if url == console else 404)
+        assert status_of(f"{url}/v1/emails") == (401 if url == api else 404)
+    assert status_of(shared_up.ready["console_link"]) == 200
+    assert shared_up.ready["console_link"].startswith(console)
 
 
-def test_once_it_says_that_it_runs_every_part_answers(home: Home) -> None:
+def test_once_it_says_that_it_runs_every_part_answers_and_ctrl_c_stops_it(home: Home) -> None:
     with up(home, "--workers", "2") as running:
         kinds = [one["kind"] for one in home.json("status")["workers"]]
         assert sorted(kinds, key=len)[:2] == ["send", "send"]
@@ -90,9 +93,6 @@ def test_once_it_says_that_it_runs_every_part_answers(home: Home) -> None:
         with urllib.request.urlopen(f"{running.ready['api']}/readyz") as answer:
             assert answer.status == 200
 
-
-def test_ctrl_c_stops_it_too(home: Home) -> None:
-    with up(home, "--workers", "1") as running:
         assert running.stop(signal.SIGINT) == 0
         assert running.rest_of_stdout() == ""
 
@@ -132,67 +132,5 @@ def test_without_workers_mail_waits_until_some_are_started(home: Home) -> None:
         assert "no worker is running" in home.json("why", str(email_id))["why"]
         assert running.workers() == []
 
-        running.stop()
-    with up(home, "--workers", "1") as running:
-        eventually(lambda: running.count_caught("waiting.example"), lambda count: count == 2)
-
-
-def test_killed_alone_it_takes_its_workers_along_and_the_next_start_sends_the_rest(
-    home: Home,
-) -> None:
-    mails = letters(400, "killed.example")
-    with up(home, "--workers", "2") as first:
-        pids = eventually(first.children, has_started)
-        # Sent only while the account lets it: something is surely left when it dies.
-        home.json("sender", "limits", "trap", "--daily-limit", "100")
-        first.psql(inserts(mails))
-        # Recorded, not only caught: killed in between, the last would be in doubt for minutes.
-        left = "SELECT count(*) FROM mailqueue.email_queue"
-        eventually(lambda: first.value(left), lambda count: count == 300)
-        assert first.count_caught("killed.example") == 100
-        first.process.kill()
-        first.process.wait()
-        eventually(lambda: any(map(is_running, pids)), lambda running: not running)
-    with up(home, "--workers", "2") as second:
-        home.json("sender", "limits", "trap", "--daily-limit", "none")
-        _arrive_once_each(second, mails)
-
-
-def test_when_its_postgresql_is_killed_it_starts_another_and_loses_nothing(home: Home) -> None:
-    mails = letters(600, "crash.example")
-    with up(home, "--workers", "2") as running:
-        killed = running.postmaster()
-        running.psql(inserts(mails[:300]))
-        os.kill(killed, signal.SIGKILL)
-        eventually(lambda: _is_answering(running))
-
-        assert running.postmaster() != killed
-        running.psql(inserts(mails[300:]))
-        left = "SELECT count(*) FROM mailqueue.email_queue"
-        # What the trap could not keep is deferred for a minute: the test does not wait that long.
-        eventually(lambda: running.hasten() == running.value(left) == 0)
-        arrived = {letter.to: letter for letter in map(read, running.caught("crash.example"))}
-        assert arrived == {mail.to: mail.arrived() for mail in mails}
-        assert home.json("verify")["adds_up"]
-        assert running.stop() == 0
-
-
-def _is_answering(running: Up) -> bool:
-    try:
-        return bool(running.value("SELECT true"))
-    except psycopg.OperationalError:
-        return False
-
-
-def _arrive_once_each(running: Up, mails: list[Letter]) -> None:
-    domain = mails[0].to.partition("@")[2]
-    eventually(lambda: running.count_caught(domain), lambda count: count >= len(mails))
-    left = "SELECT count(*) FROM mailqueue.email_queue"
-    eventually(lambda: running.value(left), lambda count: count == 0)
-    arrived = sorted(map(read, running.caught(domain)))
-
-    assert arrived == sorted(mail.arrived() for mail in mails)
-    assert running.home.json("verify")["adds_up"]
-
-
-pytestmark = pytest.mark.timeout(300)
+        with workers(home, processes=1):
+            eventually(lambda: running.count_caught("waiting.example"), lambda count: count == 2)
