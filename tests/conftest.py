@@ -26,11 +26,13 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.service_user import Account, service_account
 from mailqueue.settings.environment import DatabaseSettings, Pooler
 from tests import container, costs, garbage, logged, make, needs, scratch, tiers
-from tests.databases import Databases, compact
+from tests.databases import PLAIN, Databases, compact
 from tests.poolers.option import OPTION, go_through, is_pooled
 from tests.poolers.pgbouncer import bouncing
 
 ROLE = "mailqueue_test"
+TEMPLATE = "MAILQUEUE_TEST_TEMPLATE"
+"""Names a migrated database of MAILQUEUE_TEST_DSN: only what it lacks is applied to a copy."""
 # Speed for clusters that are thrown away; tests that kill a server make their own, as shipped.
 THROWAWAY = {
     "fsync": "off",
@@ -70,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.addaudithook(_only_loopback)
-    for name in {*os.environ} - {"MAILQUEUE_TEST_DSN"}:
+    for name in {*os.environ} - {"MAILQUEUE_TEST_DSN", TEMPLATE}:
         if name.startswith(("MAILQUEUE_", "PG", "DATABASE_URL")):
             del os.environ[name]
     if is_pooled(config):
@@ -226,7 +228,7 @@ def databases(server: Server) -> Iterator[Databases]:
 @pytest.fixture(scope="session")
 def migrated(server: Server, databases: Databases) -> Iterator[str]:
     """The name of a migrated database without connections, the template of all others."""
-    with databases.lent() as name:
+    with databases.lent(template=os.environ.get(TEMPLATE, PLAIN)) as name:
         asyncio.run(_migrate(server, name))
         compact(server.superuser_url(name))
         yield name

@@ -9,6 +9,6 @@ from tests.conftest import Server
 
 
 @pytest.fixture
-def copy(tmp_path: Path, bare_server: Server) -> Copy:
+def copy(tmp_path: Path, bare_server: Server, migrated: str) -> Copy:
     """Return a copy of the checkout as it is."""
-    return Copy(tmp_path, bare_server.superuser)
+    return Copy(tmp_path, bare_server.superuser, migrated)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.conftest import TEMPLATE
 from tests.rules.source import ROOT
 
 _LEFT_OUT = shutil.ignore_patterns("node_modules", ".*", "build", "dist", "site", "data")
@@ -16,11 +17,14 @@ _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 class Copy:
-    """A copy of the checkout in a folder of the test; its tests use the server of the run."""
+    """A copy of the checkout in a folder of the test; its tests use the server of the run.
 
-    def __init__(self, folder: Path, server: str) -> None:
+    `server` is the connection string of a superuser, `migrated` the name of a database there.
+    """
+
+    def __init__(self, folder: Path, server: str, migrated: str) -> None:
         self.root = folder / "checkout"
-        self._server = server
+        self._server, self._migrated = server, migrated
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
         self.changed: list[str] = []
         """Files that were added or edited, beside those of tests and documentation."""
@@ -89,7 +93,11 @@ class Copy:
         return {line.split(" - ")[0].split("[")[0] for line in failed}
 
     def _run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        given = {"PYTHONPATH": str(self.root), "MAILQUEUE_TEST_DSN": self._server}
+        given = {
+            "PYTHONPATH": str(self.root),
+            "MAILQUEUE_TEST_DSN": self._server,
+            TEMPLATE: self._migrated,
+        }
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,

@@ -21,8 +21,10 @@ def test_a_check_is_added_in_two_files(copy: Copy) -> None:
     copy.insert("tests/rules/privileges.txt", RIGHTS, before="function health_of_webhooks(")
 
     assert len(copy.changed) <= MAX_FILES, copy.changed
-    copy.pytest("tests/tenants/test_unused.py")
-    copy.pytest("tests/rules/test_privileges.py", "tests/rules/test_imports.py")
+    copy.pytest(
+        "tests/tenants/test_unused.py",
+        *("tests/rules/test_privileges.py", "tests/rules/test_imports.py"),
+    )
 
 
 def text(name: str) -> str:

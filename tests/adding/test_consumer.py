@@ -32,6 +32,8 @@ def test_a_consumer_is_added_in_three_files(copy: Copy) -> None:
     copy.add("tests/suppression/test_failures.py", (HERE / "failures.py").read_text("utf-8"))
 
     assert len(copy.changed) <= MAX_FILES, copy.changed
-    copy.pytest("tests/suppression/test_failures.py")
-    copy.pytest("tests/rules/test_privileges.py", "tests/rules/test_imports.py")
+    copy.pytest(
+        "tests/suppression/test_failures.py",
+        *("tests/rules/test_privileges.py", "tests/rules/test_imports.py"),
+    )
     assert "failures" in copy.run("-c", SHOW_NAMES)
