@@ -45,7 +45,11 @@ def run_pip(stage: str, folder: Path, environment: Path, wheels: Path) -> None:
             ["sh", "-ec", command.replace("/wheels", str(wheels))],
             check=True,
             cwd=folder,
-            env={**os.environ, "PATH": f"{environment / 'bin'}:{os.environ['PATH']}"},
+            env={
+                **os.environ,
+                "PATH": f"{environment / 'bin'}:{os.environ['PATH']}",
+                "PIP_NO_COMPILE": "1",  # ten thousand modules, of which few are imported here
+            },
             timeout=SECONDS,
         )
 
