@@ -1,9 +1,11 @@
 """`mailqueue completion`: the scripts work in the shells themselves."""
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,10 +29,18 @@ def path(tmp_path: Path) -> str:
     return f"{tmp_path}:{os.environ['PATH']}"
 
 
+@cache
+def bash_script() -> str:
+    """Return what `mailqueue completion bash` prints, as the command of a user prints it."""
+    command = [sys.executable, "-m", "mailqueue", "completion", "bash"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=SECONDS)
+    return done.stdout
+
+
 def bash(path: str, *words: str, **environment: str) -> list[str]:
     """Return what bash completes the last word to, by the script it evaluates."""
     script = (
-        'eval "$(mailqueue completion bash)"\n'
+        f"eval {shlex.quote(bash_script())}\n"
         "compopt() { :; }\n"
         'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))\n'
         "spec=$(complete -p mailqueue) || exit 3\n"
