@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email import message_from_bytes
@@ -23,6 +23,7 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import Postmaster
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.concurrency.forking import Process, fork
 from tests.smtp.client.scripted import Answer, ScriptedServer
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class Shipped:
 class Command:
     """A running `mailqueue worker send`."""
 
-    process: asyncio.subprocess.Process
+    process: Process
     log: Path
     is_one: bool = True
 
@@ -110,14 +111,12 @@ async def workers(
     with tempfile.TemporaryDirectory(prefix="mailqueue-worker-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as output:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "mailqueue", "worker", "send", f"--data={data or folder}"),
+            arguments = (
+                *("worker", "send", f"--data={data or folder}"),
                 *(f"--processes={processes}", f"--in-flight={in_flight}", f"--batch={batch}"),
-                env={**os.environ, "MAILQUEUE_DATABASE_URL": database.url.reveal()},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
             )
+            environment = {**os.environ, "MAILQUEUE_DATABASE_URL": database.url.reveal()}
+            process = await _started(arguments, environment, output.fileno())
         command = Command(process, log, processes == 1)
         try:
             yield command
@@ -132,6 +131,21 @@ async def workers(
                 except TimeoutError:
                     process.kill()
                     await process.wait()
+
+
+async def _started(
+    arguments: Sequence[str], environment: Mapping[str, str], output: int
+) -> Process:
+    """Start `mailqueue ARGUMENTS`; it is forked unless a library is to be loaded before all."""
+    if "LD_PRELOAD" not in environment:
+        return await fork(arguments, environment, output)
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mailqueue", *arguments),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+    )
 
 
 async def until(holds: Callable[[], Awaitable[T]], *, seconds: float = PATIENCE_SECONDS) -> T:
