@@ -1,8 +1,8 @@
-"""Starts worker processes quickly: loads the libraries once, then forks for each process.
+"""Starts processes of mailqueue quickly: loads the modules once, then forks for each process.
 
 `python -m tests.chaos.fork_server` reads the processes to start from standard input, as JSON lines,
-and reports on standard output when a child starts, stops or ends. No module of mailqueue is loaded
-before the fork: each child reads its environment and imports them as any process does.
+and reports on standard output when a child starts, stops or ends. The modules are loaded with a
+crash point that no process reaches: each child takes the one of its own environment instead.
 """
 
 import importlib
@@ -14,10 +14,12 @@ from typing import Any
 
 import orjson
 
-LIBRARIES = (
-    *("aiosmtplib", "click", "cryptography.hazmat.primitives.ciphers.aead", "httptools", "idna"),
-    *("jinja2.sandbox", "psycopg.types.json", "psycopg_pool", "pydantic", "pydantic_settings"),
-    *("rich.progress", "rich.table", "starlette.applications", "structlog", "uvicorn", "uvloop"),
+CRASH_POINT = "MAILQUEUE_CRASH_POINT"
+UNREACHED = "never kill 1"
+MODULES = (
+    *("mailqueue.cli.worker.send", "mailqueue.wiring.sending", "mailqueue.process.pool"),
+    *("mailqueue.process.starting.client", "mailqueue.cli.services", "mailqueue.trap.server"),
+    *("rich.progress", "rich.table", "starlette.applications", "uvicorn", "uvloop"),
 )
 
 
@@ -36,6 +38,7 @@ def _run_child(order: dict[str, Any]) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.environ |= order["environment"]
+        _arm()
         main = importlib.import_module("mailqueue.cli.main").main
         main(order["arguments"], prog_name="mailqueue")
     except SystemExit as exc:
@@ -46,6 +49,12 @@ def _run_child(order: dict[str, Any]) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _arm() -> None:
+    """Take the crash point of this process's environment in place of UNREACHED."""
+    armed = getattr(importlib.import_module("mailqueue.core.crashpoints").reach, "__self__")  # noqa: B009
+    armed.__init__(os.environ.get(CRASH_POINT, UNREACHED))
 
 
 def _report_ended(children: set[int]) -> None:
@@ -63,8 +72,10 @@ def _report_ended(children: set[int]) -> None:
 
 def main() -> None:
     """Start processes until standard input ends; then kill those that still run."""
-    for name in LIBRARIES:
+    os.environ[CRASH_POINT] = UNREACHED
+    for name in MODULES:
         importlib.import_module(name)
+    del os.environ[CRASH_POINT]
     woken, wakes = os.pipe()
     for end in (woken, wakes):
         os.set_blocking(end, False)

@@ -16,7 +16,7 @@ from tests.chaos.processes import fork_server
 from tests.chaos.result import ScenarioResult
 from tests.chaos.sandbox import Sandbox, ScenarioSize, sandbox
 
-TRACKS = 4
+TRACKS = 2
 Case = tuple[Point, Action]
 CASES: Sequence[Case] = tuple(product(POINTS, Action))
 ONCE_EACH: Sequence[Case] = tuple(zip(POINTS, cycle(Action), strict=False))
