@@ -64,10 +64,20 @@ async def keep_mail(conn: Conn, times: Times, queued: int, rate: int) -> int:
     return queued + 5 * rate
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
-@pytest.mark.parametrize(("rate", "burst"), [(40, 1), (100, 100)])
+@pytest.mark.parametrize(
+    ("rate", "burst", "processes"),
+    [
+        (40, 1, 1),
+        (40, 1, 4),
+        (100, 100, 4),
+        *(
+            pytest.param(*case, marks=pytest.mark.soak)
+            for case in ((40, 1, 2), (100, 100, 1), (100, 100, 2))
+        ),
+    ],
+)
 async def test_each_second_has_the_rate(
-    database: DatabaseSettings, processes: int, rate: int, burst: int
+    database: DatabaseSettings, rate: int, burst: int, processes: int
 ) -> None:
     async with scripted() as server, session(database) as conn:
         server.messages = times = Times()
