@@ -22,7 +22,7 @@ from tests.mail.claim.steps import difference
 from tests.smtp.client.scripted import scripted
 
 pytestmark = pytest.mark.anyio
-MAILS, IN_FLIGHT = 400, 8
+MAILS, IN_FLIGHT = 200, 8
 
 
 @pytest.mark.parametrize("delivery", ["resend", "hold"])
