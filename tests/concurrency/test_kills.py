@@ -27,7 +27,7 @@ from tests.mail.claim.steps import SILENCE, difference
 from tests.smtp.client.scripted import SILENT, scripted
 
 pytestmark = pytest.mark.anyio
-MAILS = 200
+MAILS = 400
 _SENDERS = "SELECT status FROM mailqueue.worker_status WHERE kind = 'send'"
 IN_FLIGHT = 8
 
