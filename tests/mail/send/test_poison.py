@@ -99,7 +99,8 @@ async def test_an_email_that_stops_its_worker_fails_alone_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the same account, others are sent; those of another project wait at most 5 s."""
-    monkeypatch.setattr(child, "HUNG_SECONDS", HUNG_SECONDS)
+    if way == "hang":  # memory is filled for longer on a busy machine
+        monkeypatch.setattr(child, "HUNG_SECONDS", HUNG_SECONDS)
     async with scripted() as server, connect(database) as conn, connect(database) as other_conn:
         await account_at(conn, server)
         other = await make.project(conn, "tenantb")

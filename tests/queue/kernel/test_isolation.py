@@ -69,7 +69,8 @@ async def test_a_row_that_stops_its_worker_fails_alone_with_its_reason(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(child, "HUNG_SECONDS", HUNG_SECONDS)
+    if way == "hang":  # memory is filled for longer on a busy machine
+        monkeypatch.setattr(child, "HUNG_SECONDS", HUNG_SECONDS)
     async with connect(database) as conn, KINDS[spec.name](conn, 4) as rows:
         hostile, *others = rows.ids
         prepare(monkeypatch, database, tmp_path, hostile={str(hostile): way}, memory=MEMORY_BYTES)
