@@ -33,6 +33,8 @@ PATIENCE_SECONDS = 150.0
 """Wait on a busy machine until something more is done: maintenance runs one task at a time, and of
 these the archive alone takes a third of the whole wait.
 """
+POLL_SECONDS = 1.0
+"""Interval at which is looked for what is done: a look reads a table of each queue."""
 MAX_STEPS = 6
 """Such waits of a run at most."""
 FEW, ALL = 1, 30
@@ -99,12 +101,13 @@ async def extreme(
             last, end = time.monotonic() + patience, time.monotonic() + patience * MAX_STEPS
             while time.monotonic() < min(last, end) and not _any_done(running):
                 before, left = left, await unfinished(here, near, rows)
+                rows = {table: rows[table] for table in rows if table in left}
                 waiting = await unseen(here)
                 if not left and not waiting:
                     break
                 if left != before:
                     last = time.monotonic() + patience
-                await asyncio.sleep(0.2)
+                await asyncio.sleep(POLL_SECONDS)
             is_running = not _any_done(running)
             stop.set()
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -177,7 +180,7 @@ async def unfinished(
             )
         )
     }
-    for spec in QUEUES:
+    for spec in (one for one in QUEUES if one.table in rows):
         done = "last_run_at IS NOT NULL" if spec.name == "maintenance" else "status = %s"
         params = () if spec.name == "maintenance" else (spec.done,)
         state = "concat_ws(': ', status, left(last_error, 200))"

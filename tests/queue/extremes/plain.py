@@ -211,9 +211,9 @@ INSERTS: Mapping[str, str] = {
           FROM generate_series(1, %s) AS n
         RETURNING id, project_id
     )
-    INSERT INTO mailqueue.canaries (project_id, sender_account_id, recipient)
-    SELECT project_id, id, 'ops@example.com' FROM a RETURNING tableoid::text, ctid::text
+    INSERT INTO mailqueue.canaries (project_id, sender_account_id, recipient, every)
+    SELECT project_id, id, 'ops@example.com', '1 day' FROM a RETURNING tableoid::text, ctid::text
     """,
 }
 """Rows of a project with what they refer to: notifications with a person, an inbox and a channel
-each, canaries with a sender account."""
+each, canaries with a sender account, which send once: what neighbours do has to end."""
