@@ -29,7 +29,7 @@ class DescribedModel(BaseModel):
 
 
 def describe(model: type[BaseModel]) -> None:
-    """Give the fields of a model their descriptions."""
+    """Set the descriptions of the fields of a model."""
     for made in model.__mro__:
         if issubclass(made, DescribedModel):
             _describe(model, _docstrings(made.__module__).get(made.__qualname__, {}))
