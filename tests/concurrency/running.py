@@ -23,7 +23,7 @@ from mailqueue.embedded.cluster import Cluster
 from mailqueue.embedded.postmaster import Postmaster
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.concurrency.forking import Process, fork
+from tests.forks.starting import Forked, start_command
 from tests.smtp.client.scripted import Answer, ScriptedServer
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Shipped:
 class Command:
     """A running `mailqueue worker send`."""
 
-    process: Process
+    process: Forked | asyncio.subprocess.Process
     log: Path
     is_one: bool = True
 
@@ -135,10 +135,10 @@ async def workers(
 
 async def _started(
     arguments: Sequence[str], environment: Mapping[str, str], output: int
-) -> Process:
+) -> Forked | asyncio.subprocess.Process:
     """Start `mailqueue ARGUMENTS`; it is forked unless a library is to be loaded before all."""
     if "LD_PRELOAD" not in environment:
-        return await fork(arguments, environment, output)
+        return await start_command(arguments, environment, output)
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "mailqueue", *arguments),
         env=environment,

@@ -24,8 +24,8 @@ from mailqueue.queue.in_progress import InProgress
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from tests import make
 from tests.api.support.wired import MASTER
+from tests.forks.starting import preloaded, start_server
 from tests.queue.kernel.child import VARIABLE
-from tests.queue.kernel.forking import preloaded, start_server
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_SECONDS = 120.0

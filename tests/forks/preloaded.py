@@ -1,7 +1,7 @@
-"""Forks `mailqueue worker send`: `python -m tests.concurrency.preloaded FD`.
+"""Forks what tests start: `python -m tests.forks.preloaded FD`.
 
-What workers use is loaded once in each process of a run: loading it anew would cost more than most
-commands do. With each command the process is forked that becomes its fork server.
+What worker processes use is loaded once in each process of a run: loading it anew would cost more
+than most tests do.
 """
 
 import asyncio
@@ -10,15 +10,21 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
 import orjson
 
 from mailqueue.cli.main import main
 from mailqueue.cli.worker import forked
+from mailqueue.core import crashpoints
 from mailqueue.process.starting import client
+from tests.queue.kernel import child
 
+UNREACHED = "never kill 1"
+"""Crash point with which the modules are loaded: each fork sets its own."""
 MAX_ORDER_BYTES = 1 << 16
+MAX_FILES = 3
 LOADED = b"loaded"
 
 
@@ -52,8 +58,11 @@ _START = client._start_server
 
 
 def serve(descriptor: int) -> None:
-    """Fork a command for each message: its arguments and environment as JSON, with the files that
-    take its output and its end.
+    """Fork a process for each message: its environment as JSON, with its files and one that takes
+    its end.
+
+    With arguments it becomes `mailqueue ARGUMENTS`, which writes to its one file. Without, it
+    becomes a fork server; its files are the connection to its parent and its standard error.
 
     The answer is its process id; once it has ended, its exit code is written to the last file.
     Ends with the connection.
@@ -68,17 +77,18 @@ def serve(descriptor: int) -> None:
             _report(process, *running.pop(process))
         if connection.fileno() not in ready:
             continue
-        order, files, _, _ = socket.recv_fds(connection, MAX_ORDER_BYTES, 2)
+        order, received, _, _ = socket.recv_fds(connection, MAX_ORDER_BYTES, MAX_FILES)
         if not order:
             return
-        output, end = files
+        *files, end = received
         pid = os.fork()
         if pid == 0:
             for file in (connection.detach(), end, *running, *(end for _, end in running.values())):
                 os.close(file)
-            _run(output, **orjson.loads(order))
+            _become(files, **orjson.loads(order))
             return
-        os.close(output)
+        for file in files:
+            os.close(file)
         running[os.pidfd_open(pid)] = pid, end
         connection.send(str(pid).encode())
 
@@ -91,15 +101,26 @@ def _report(process: int, pid: int, end: int) -> None:
         os.close(file)
 
 
-def _run(output: int, *, arguments: list[str], environment: dict[str, str]) -> None:
-    """Turn this fork into a command."""
+def _become(files: Sequence[int], arguments: list[str], environment: dict[str, str]) -> None:
+    """Turn this fork into what was ordered."""
     os.environ.clear()
     os.environ.update(environment)
+    armed = getattr(crashpoints.reach, "__self__")  # noqa: B009  # of UNREACHED
+    armed.__init__(os.environ.get(crashpoints.VARIABLE, UNREACHED))
+    *others, output = files
+    for standard in (1, 2):
+        os.dup2(output, standard)
+    os.close(output)
+    if arguments:
+        _run(arguments)
+    else:
+        child.run(client.PROGRAM, *map(str, others))
+
+
+def _run(arguments: list[str]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for file, standard in ((nothing, 0), (output, 1), (output, 2)):
-        os.dup2(file, standard)
-    for file in (nothing, output):
-        os.close(file)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
