@@ -1,7 +1,5 @@
 """The command `mailqueue`: which commands there are, and what an error looks like."""
 
-import gc
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +10,7 @@ import mailqueue
 from mailqueue.cli import names
 from mailqueue.cli.commands import SECTIONS, Lazy
 from mailqueue.cli.support.groups import CommandGroup, data_option, project_option
+from mailqueue.cli.support.loading import load_module
 from mailqueue.core.errors import ConfigError, MailqueueError, Unavailable
 
 VERSION = mailqueue.__version__
@@ -104,12 +103,7 @@ def _report_usage(exc: click.ClickException) -> None:
 def load(lazy: Lazy) -> click.Command:
     """Import the module of a command and return the command."""
     module, _, attribute = lazy.target.partition(":")
-    # What modules make stays: to look through it for garbage takes a tenth of the time.
-    gc.disable()
-    try:
-        command = getattr(importlib.import_module(module), attribute)
-    finally:
-        gc.enable()
+    command = getattr(load_module(module), attribute)
     if not isinstance(command, click.Command):
         raise TypeError(f"{lazy.target} is not a click command")
     return command

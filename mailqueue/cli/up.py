@@ -9,11 +9,12 @@ import click
 import uvloop
 
 from mailqueue.cli.support.answer import json_option, print_result
+from mailqueue.cli.support.loading import load_module
 from mailqueue.cli.support.output import examples, paint
 from mailqueue.cli.support.settings import command_settings
 from mailqueue.contract.processes import Running
 from mailqueue.process import signals
-from mailqueue.process.everything import run_everything
+from mailqueue.process.starting.client import ForkServer
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.environment import DatabaseSource, Settings
 from mailqueue.telemetry.log import configure_logging
@@ -116,13 +117,20 @@ def up(
 
 
 async def _up(settings: Settings) -> None:
-    async with signals.stop_signal() as stop, supervised(stop) as tell_ready:
+    async with (
+        signals.stop_signal() as stop,
+        supervised(stop) as tell_ready,
+        ForkServer() as forks,
+    ):
+        await forks.load()
+        # Both processes take seconds to load what they run: they do it at the same time.
+        run_everything = load_module("mailqueue.process.everything").run_everything
 
         def ready(running: Running) -> None:
             print_result(running, lambda: _print(running, settings))
             tell_ready()
 
-        await run_everything(settings, stop, say=_say, ready=ready)
+        await run_everything(settings, stop, say=_say, ready=ready, forks=forks)
     _say("stopped")
 
 

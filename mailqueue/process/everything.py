@@ -23,6 +23,7 @@ from mailqueue.mail.send.partitions import keep_partitions
 from mailqueue.operations.services import reporting
 from mailqueue.process.groups import light_children, send_children
 from mailqueue.process.pool import WorkerPool
+from mailqueue.process.starting.client import ForkServer
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
@@ -46,11 +47,17 @@ Say = Callable[[str], None]
 
 
 async def run_everything(
-    settings: Settings, stop: asyncio.Event, *, say: Say, ready: Callable[[Running], None]
+    settings: Settings,
+    stop: asyncio.Event,
+    *,
+    say: Say,
+    ready: Callable[[Running], None],
+    forks: ForkServer,
 ) -> None:
     """Start all parts, and stop them in order when told to.
 
-    `ready` is called when all of them answer: the API, SMTP, and every worker process.
+    `ready` is called when all of them answer: the API, SMTP, and every worker process; `forks`
+    starts these.
 
     Raises:
         ConfigError: a setting stands in the way.
@@ -105,7 +112,7 @@ async def run_everything(
             metrics=metrics,
         )
         # Ends when told to stop and all mail in flight is recorded.
-        await WorkerPool(settings, groups).run(stop, ready=lambda: ready(running))
+        await WorkerPool(settings, groups, forks).run(stop, ready=lambda: ready(running))
 
 
 @asynccontextmanager

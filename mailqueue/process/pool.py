@@ -46,11 +46,12 @@ log = get_logger(__name__)
 class WorkerPool:
     """Worker processes, restarted when they die, until `stop` is set."""
 
-    def __init__(self, settings: Settings, groups: Sequence[Children]) -> None:
-        self._settings = settings
-        self._groups = groups
+    def __init__(
+        self, settings: Settings, groups: Sequence[Children], forks: ForkServer | None = None
+    ) -> None:
+        self._settings, self._groups = settings, groups
         self._link = Link(settings.database, "mailqueue/rescue")
-        self._forks = ForkServer()
+        self._forks = forks or ForkServer()
         self._has_deaths = asyncio.Event()  # of processes that were handling rows
         self._launches = dict[InProgress, UUID]()  # the last start of each process
 

@@ -1,5 +1,6 @@
 """The command group: starts fast, prints one line for an error."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -96,3 +97,26 @@ def group_that_raises(error: MailqueueError) -> click.Group:
         raise error
 
     return Group(name="g", sections={"Commands": {"go": Lazy("", "")}})
+
+
+@pytest.mark.deep
+def test_up_refuses_a_faulty_setting_before_it_loads_what_it_runs() -> None:
+    script = (
+        "import sys; from mailqueue.cli.main import main\n"
+        "try: main(['up'])\n"
+        "except SystemExit as end: print('CODE', end.code)\n"
+        "print('LOADED', [name for name in ('starlette', 'jinja2') if name in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=os.environ | {"MAILQUEUE_PORT": "many"},
+    )
+
+    assert "CODE 4" in done.stdout
+    assert "MAILQUEUE_PORT" in done.stderr
+    assert "LOADED []" in done.stdout

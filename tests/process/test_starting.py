@@ -98,6 +98,20 @@ async def test_exit_codes_are_those_of_the_process(
         assert await (await server.start(["leave"], memory)).wait() == 3, "it forks on"
 
 
+async def test_a_server_that_was_loaded_before_starts_the_first_process_and_is_closed_unused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with forking(monkeypatch) as (server, memory):
+        await server.load()
+        loaded = pid_of(server)
+        assert await (await server.start(["leave"], memory)).wait() == 3
+        assert pid_of(server) == loaded
+    async with forking(monkeypatch) as (server, _), server:
+        await server.load()
+        loaded = pid_of(server)
+    assert not is_running(loaded)
+
+
 async def test_a_process_that_is_asked_to_stop_at_once_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

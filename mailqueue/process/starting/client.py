@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Self
 
 import orjson
 
@@ -74,11 +75,27 @@ class Fork:
 
 
 class ForkServer:
-    """The server process; it starts with the first worker process, and again after its end."""
+    """The server process; it starts with `load` or the first worker process, and again after its
+    end. As a context manager it is closed at the end.
+    """
 
     def __init__(self) -> None:
         self._server: _RunningServer | None = None
         self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def load(self) -> None:
+        """Start the server process, which loads its modules meanwhile; what stands in the way is
+        told by `start`, which tries again.
+        """
+        with suppress(OSError):
+            async with self._turn:
+                self._server = self._server or await _start_server()
 
     async def start(self, arguments: Sequence[str], memory: int) -> Fork:
         """Start `mailqueue worker ARGUMENTS` with this memory file.
