@@ -114,16 +114,14 @@ DEEP_PLACES = (
 """Folders and files that kill processes, race, or drive programs that are not ours."""
 LONGEST = (
     "tests/chaos",
-    "tests/whole/test_start_and_stop.py",
     "tests/adding",
     "tests/console/test_accessible.py",
     "tests/queue/extremes",
     "tests/deploy/test_image.py",
+    "tests/whole/starting",
     "tests/production",
     "tests/backup",
-    "tests/whole",
     "tests/concurrency",
-    "tests/cli",
     "tests/planted",
     "tests/failover",
 )
