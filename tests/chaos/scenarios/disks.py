@@ -17,7 +17,7 @@ from tests.chaos.server import shipped_in
 from tests.chaos.sink.faults import Fault
 from tests.concurrency.running import Shipped, until
 
-DISK_MIB = 256
+DISK_MIB = 320
 SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "64MB"}
 LEFT_BYTES = 100_000
 FULL_SECONDS = 1.0
