@@ -105,7 +105,7 @@ def test_up_refuses_a_faulty_setting_before_it_loads_what_it_runs() -> None:
         "import sys; from mailqueue.cli.main import main\n"
         "try: main(['up'])\n"
         "except SystemExit as end: print('CODE', end.code)\n"
-        "print('LOADED', [name for name in ('starlette', 'jinja2') if name in sys.modules])"
+        "print('LOADED', [name for name in ('starlette', 'mailqueue.api') if name in sys.modules])"
     )
 
     done = subprocess.run(
