@@ -66,11 +66,7 @@ def compact(url: str) -> None:
 
     Tables of ours stay as they are: the planner takes one that was rewritten while it was empty for
     an empty one.
-
-    The next session writes the file that later ones start from, and it is copied too. Without it
-    the first session of each database would read the catalogue for that.
     """
     with psycopg.connect(url, autocommit=True) as conn:
         for (table,) in conn.execute(_CATALOGUE).fetchall():
             conn.execute(sql.SQL("VACUUM FULL {}").format(sql.SQL(table)))
-    psycopg.connect(url).close()

@@ -32,18 +32,3 @@ def test_a_database_goes_with_its_sessions_also_after_that_of_its_maker_was_ende
         with left_open, databases.lent() as other:
             assert exists(admin, other)
         assert not exists(admin, other)
-
-
-def test_a_database_starts_with_what_its_first_session_would_write(
-    server: Server, databases: Databases, migrated: str
-) -> None:
-    written = """
-        SELECT (pg_stat_file(format('base/%%s/pg_internal.init', oid), true)).size > 0
-          FROM pg_database WHERE datname = %s
-    """
-    with (
-        databases.lent(template=migrated) as name,
-        psycopg.connect(server.superuser, autocommit=True) as admin,
-    ):
-        row = admin.execute(written, [name]).fetchone()
-    assert row == (True,)
