@@ -101,7 +101,7 @@ ACTIONS: Mapping[str, EmailAction] = {
             "was_not_sent",
             "It was not sent",
             Right.CONTROL,
-            "The email is sent again.",
+            "The email is queued to be sent.",
             {
                 "": "The email is queued and sent. If it was sent before after all, its recipients "
                 "get it twice."

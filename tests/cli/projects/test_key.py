@@ -23,6 +23,7 @@ def test_a_key_lives_from_creation_to_revocation(on_fresh_db: Cli) -> None:
     new = cli.json("key", "rotate", "web")
     both = [caller(cli, made["key"]), caller(cli, new["key"])]
     cli.json("key", "revoke", "web", "--reason", "it leaked", "--yes")
+    gone = cli.json("key", "show", "web")
     ended = {each["status"] for each in cli.json("key", "list", "--all")["data"]}
 
     assert shown["id"] == listed["id"] == made["id"]
@@ -31,6 +32,9 @@ def test_a_key_lives_from_creation_to_revocation(on_fresh_db: Cli) -> None:
     assert [each and each.scopes for each in both] == [frozenset({"email:send"})] * 2
     assert caller(cli, new["key"]) is None
     assert ended == {"rotated", "revoked"}
+    assert (gone["status"], gone["revoked_reason"]) == ("revoked", "it leaked")
+    assert "@" in gone["revoked_by"]
+    assert gone["revoked_by"] in cli("key", "show", "web").stdout
 
     async def audited(conn: Conn) -> list[tuple[object, ...]]:
         return await make.rows(
