@@ -5,8 +5,10 @@ from datetime import datetime
 from uuid import UUID
 
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Conn
 from mailqueue.webhooks import endpoints
+from mailqueue.webhooks.formats.registry import format_named, written
 from mailqueue.webhooks.model import (
     ENDED,
     DeliveryFilter,
@@ -15,6 +17,7 @@ from mailqueue.webhooks.model import (
     DeliveryRow,
     DeliveryStatus,
     EventType,
+    WebhookRow,
 )
 from mailqueue.webhooks.store import deliveries as store
 
@@ -60,7 +63,7 @@ async def show(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID
     Raises:
         NotFound: the webhook has no such delivery.
     """
-    delivery = await _find(conn, project_id, webhook_id, delivery_id)
+    delivery = await find(conn, project_id, webhook_id, delivery_id)
     return DeliveryLog(
         delivery,
         await store.payload_of(conn, project_id, delivery.event_id),
@@ -78,7 +81,7 @@ async def retry(
         Conflict: it has not ended, its payload is gone, or the webhook is disabled.
     """
     webhook = await endpoints.find(conn, project_id, webhook_id)
-    delivery = await _find(conn, project_id, webhook_id, delivery_id)
+    delivery = await find(conn, project_id, webhook_id, delivery_id)
     if not webhook.is_enabled:
         raise Conflict("the webhook is disabled: enable it first")
     if delivery.status not in ENDED:
@@ -97,7 +100,7 @@ async def retry(
     )
     if count == 0:
         raise Conflict("its payload is no longer stored")
-    return await _find(conn, project_id, webhook_id, delivery_id)
+    return await find(conn, project_id, webhook_id, delivery_id)
 
 
 async def retry_many(
@@ -160,10 +163,31 @@ async def retry_many(
     )
 
 
-async def _find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryRow:
+async def find(conn: Conn, project_id: UUID, webhook_id: UUID, delivery_id: UUID) -> DeliveryRow:
+    """Return one delivery.
+
+    Raises:
+        NotFound: the webhook has no such delivery.
+    """
     found = await store.list_page(
         conn, project_id, webhook_id, filters=EVERYTHING, delivery_id=delivery_id, limit=1
     )
     if not found:
         raise NotFound("delivery", delivery_id)
     return found[0]
+
+
+async def body_of(conn: Conn, webhook: WebhookRow, delivery: DeliveryRow) -> bytes | None:
+    """Return the body that a delivery sends in the format of its webhook.
+
+    None: it is no longer stored, or the format has none for such an event.
+    """
+    payload = await store.payload_of(conn, webhook.project_id, delivery.event_id)
+    form = format_named(webhook.format)
+    if payload is None or (form.write is not None and delivery.type not in form.types):
+        return None
+    facts = None
+    if delivery.email_id is not None:
+        facts = await store.email_of(conn, webhook.project_id, delivery.email_id)
+    text = write_json(payload).decode()
+    return written(form, text, event_id=delivery.event_id, facts=facts)

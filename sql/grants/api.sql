@@ -270,6 +270,7 @@ BEGIN
             mailqueue.remove_webhook(uuid, uuid, text),
             mailqueue.lock_webhook(uuid, uuid),
             mailqueue.change_webhook(uuid, uuid, text, text, text[], text),
+            mailqueue.webhook_email(uuid, uuid),
             mailqueue.log_webhook_test(uuid, uuid, uuid, text, json, timestamptz, integer, text,
             integer, jsonb, text)',
 

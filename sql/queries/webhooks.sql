@@ -140,6 +140,12 @@ SELECT m.id, m.first_id, m.created_at, m.from_email, m.from_name, m.subject, m.h
        m.is_bounced
 FROM mailqueue.webhook_emails(%(ids)s::uuid[]) AS m;
 
+-- name: read_webhook_email :maybe
+-- An email of a project as events in the formats of providers describe it.
+SELECT m.id, m.first_id, m.created_at, m.from_email, m.from_name, m.subject, m.headers, m.message_id, m.recipients,
+       m.is_bounced
+FROM mailqueue.webhook_email(%(project_id)s, %(id)s) AS m;
+
 -- name: settle_webhook_calls :many
 -- Write outcomes of deliveries and log their calls; returns deliveries whose claim no longer holds, and endpoints that
 -- are left alone now.

@@ -73,6 +73,12 @@ async def emails_of(conn: Conn, email_ids: Sequence[UUID]) -> list[EmailFacts]:
     return await fetch.many(conn, "read_webhook_emails", {"ids": ids}, EmailFacts)
 
 
+async def email_of(conn: Conn, project_id: UUID, email_id: UUID) -> EmailFacts | None:
+    """Return what events in the formats of providers say about an email of a project."""
+    asked = {"project_id": project_id, "id": email_id}
+    return await fetch.maybe(conn, "read_webhook_email", asked, EmailFacts)
+
+
 async def list_attempts(
     conn: Conn, project_id: UUID, delivery_id: UUID
 ) -> list[DeliveryAttemptRow]:

@@ -36,3 +36,19 @@ $$;
 COMMENT ON FUNCTION mailqueue.webhook_emails(uuid[]) IS
     'Emails for events in the format of a compatible provider: addresses, subject, headers, the id of the first email '
     'of their request, and whether they bounced.';
+
+-- The same of one email of a project, for the API.
+CREATE OR REPLACE FUNCTION mailqueue.webhook_email(p_project uuid, p_id uuid)
+RETURNS TABLE (id uuid, first_id uuid, created_at timestamptz, from_email text, from_name text, subject text,
+               headers jsonb, message_id text, recipients jsonb, is_bounced boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+    SELECT m.* FROM mailqueue.webhook_emails(ARRAY[p_id]) AS m
+     WHERE EXISTS (SELECT FROM mailqueue.emails AS e WHERE e.id = p_id AND e.project_id = p_project);
+END $$;
+COMMENT ON FUNCTION mailqueue.webhook_email(uuid, uuid) IS
+    'An email of a project as webhook_emails returns it; no row where the project has none of that id.';

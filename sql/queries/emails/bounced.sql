@@ -18,6 +18,8 @@ FROM (SELECT b.*
                               )::bigint)
         AND (%(email_id)s::uuid IS NULL OR b.email_id = %(email_id)s)
         AND (%(address)s::text IS NULL OR position(lower(%(address)s) IN lower(b.recipient_email)) > 0)
+        AND (%(tag)s::text IS NULL
+             OR EXISTS (SELECT FROM mailqueue.emails AS t WHERE t.id = b.email_id AND t.tags @> ARRAY[%(tag)s::text]))
         AND (%(since)s::timestamptz IS NULL OR b.occurred_at >= %(since)s)
         AND (%(until)s::timestamptz IS NULL OR b.occurred_at <= %(until)s)
       ORDER BY b.occurred_at DESC, b.id DESC
@@ -38,10 +40,23 @@ WHERE b.project_id = %(project_id)s
   AND b.type = ANY (%(types)s)
   AND (%(email_id)s::uuid IS NULL OR b.email_id = %(email_id)s)
   AND (%(address)s::text IS NULL OR position(lower(%(address)s) IN lower(b.recipient_email)) > 0)
+  AND (%(tag)s::text IS NULL
+       OR EXISTS (SELECT FROM mailqueue.emails AS t WHERE t.id = b.email_id AND t.tags @> ARRAY[%(tag)s::text]))
   AND (%(since)s::timestamptz IS NULL OR b.occurred_at >= %(since)s)
   AND (%(until)s::timestamptz IS NULL OR b.occurred_at <= %(until)s)
 GROUP BY b.type
 ORDER BY b.type;
+
+-- name: list_bounced_tags :many
+-- Tags of the mail that bounced or was complained about, in order.
+SELECT DISTINCT t.tag
+FROM mailqueue.email_events AS b
+JOIN mailqueue.emails AS m ON m.id = b.email_id
+CROSS JOIN LATERAL unnest(m.tags) AS t (tag)
+WHERE b.project_id = %(project_id)s
+  AND b.type IN ('hard_bounce', 'soft_bounce', 'complaint')
+ORDER BY t.tag
+LIMIT %(limit)s;
 
 -- name: count_suppressed :value
 -- The number of addresses that are suppressed for some reasons in one of the categories.

@@ -40,6 +40,46 @@ WHERE v.email_id = %(email_id)s
   AND v.project_id = %(project_id)s
   AND v.type = %(type)s;
 
+-- name: list_project_visits :many
+-- Opens or clicks of all mail of a project, newest first.
+SELECT v.id, v.occurred_at, coalesce(v.recipient_email, e.recipient_email) AS recipient_email, v.data, v.email_id,
+       e.category, e.tags
+FROM (SELECT b.id, b.occurred_at, b.recipient_email, b.data, b.email_id
+      FROM mailqueue.email_events AS b
+      WHERE b.project_id = %(project_id)s
+        AND b.type IN ('opened', 'clicked')
+        AND b.type = %(type)s
+        AND (%(recipient)s::text IS NULL OR lower(b.recipient_email) = lower(%(recipient)s))
+        AND (%(tag)s::text IS NULL AND %(category)s::text IS NULL
+             OR EXISTS (SELECT FROM mailqueue.emails AS m
+                         WHERE m.id = b.email_id
+                           AND (%(tag)s::text IS NULL OR m.tags @> ARRAY[%(tag)s::text])
+                           AND (%(category)s::text IS NULL OR m.category = %(category)s)))
+      ORDER BY b.occurred_at DESC, b.id DESC
+      LIMIT %(limit)s OFFSET %(offset)s) AS v
+LEFT JOIN LATERAL (SELECT o.recipient_email, o.category, o.tags
+                   FROM mailqueue.emails AS o
+                   WHERE o.id = v.email_id
+                   ORDER BY o.finished_at DESC NULLS LAST
+                   LIMIT 1) AS e ON true
+ORDER BY v.occurred_at DESC, v.id DESC;
+
+-- name: count_project_visits :value
+-- The number of opens or clicks of all mail of a project, up to a limit.
+SELECT count(*)
+FROM (SELECT
+      FROM mailqueue.email_events AS b
+      WHERE b.project_id = %(project_id)s
+        AND b.type IN ('opened', 'clicked')
+        AND b.type = %(type)s
+        AND (%(recipient)s::text IS NULL OR lower(b.recipient_email) = lower(%(recipient)s))
+        AND (%(tag)s::text IS NULL AND %(category)s::text IS NULL
+             OR EXISTS (SELECT FROM mailqueue.emails AS m
+                         WHERE m.id = b.email_id
+                           AND (%(tag)s::text IS NULL OR m.tags @> ARRAY[%(tag)s::text])
+                           AND (%(category)s::text IS NULL OR m.category = %(category)s)))
+      LIMIT %(limit)s) AS v;
+
 -- name: list_activity :many
 -- What happened to each of these mails: counts of opens and clicks, the newest event, and whether one was delivered or
 -- bounced.

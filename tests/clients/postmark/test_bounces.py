@@ -100,6 +100,8 @@ def test_bounces_are_filtered_and_paged(
     assert listed(type="HardBounce") == ["hard@example.org"]
     assert listed(emailFilter="Angry@") == ["angry@example.org"]
     assert listed(messageID=message) == ["soft@example.org"]
+    assert postmark.bounces.tags == ["order"]
+    assert (len(listed(tag="order")), listed(tag="news")) == (3, [])
     assert listed(todate="2001-01-01") == []
     assert len(listed(fromdate="2001-01-01")) == 3
     page = requests.get(
@@ -160,7 +162,7 @@ def test_a_key_sees_the_bounces_of_its_project_and_mode_alone(
 ) -> None:
     for key in (site.keys.other, site.keys.test):
         other = PostmarkClient(server_token=key, root_api_url=site.url)
-        assert other.bounces.all() == []
+        assert other.bounces.all() == other.bounces.tags == []
         with pytest.raises(ClientError, match="not found"):
             other.bounces.get(bounced["hard@example.org"])
     tested = sent(site, "tested@example.org", key=site.keys.test)
@@ -189,5 +191,5 @@ def test_another_number_is_no_bounce(postmark: PostmarkClient, number: str) -> N
 def test_filters_that_are_not_there_are_refused_by_name(
     postmark: PostmarkClient, bounced: dict[str, int]
 ) -> None:
-    with pytest.raises(ClientError, match="'tag'"):
-        postmark.bounces.all(tag="order")
+    with pytest.raises(ClientError, match="'inactive'"):
+        postmark.bounces.all(inactive=True)

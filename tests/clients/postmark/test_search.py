@@ -1,4 +1,6 @@
-"""The published library postmarker searches messages, and lists the opens and clicks of one."""
+"""The published library postmarker searches messages, and lists the opens and clicks of one or of
+all.
+"""
 
 import json
 from typing import Any
@@ -109,20 +111,27 @@ def test_what_is_invalid_is_refused_by_name(site: Served, query: str, named: str
     assert named in answer.json()["Message"]
 
 
+@pytest.fixture(scope="module")
+def visited(site: Served, messages: list[str]) -> list[str]:
+    """Record three opens and a click of two of the messages; return the ids of all."""
+
+    def visit(kind: str, email_id: str, to: str, **data: str) -> None:
+        shared = {"email_id": email_id, "recipient": to, "source": "ses"}
+        event = {**shared, "type": kind, "event_id": uuid4().hex, "data": data}
+        site.rows("SELECT result FROM mailqueue.record_events(%s::jsonb)", json.dumps([event]))
+
+    newest, other = (messages[0], "r4@example.org"), (messages[1], "r3@example.org")
+    visit("opened", *newest, user_agent="Mail/1")
+    visit("opened", *newest, user_agent="Mail/2")
+    visit("clicked", *newest, user_agent="Web/1", url="https://example.com/a")
+    visit("opened", *other, user_agent="Mail/3")
+    return messages
+
+
 def test_opens_and_clicks_of_a_message_are_listed(
-    site: Served, postmark: PostmarkClient, messages: list[str]
+    site: Served, postmark: PostmarkClient, visited: list[str]
 ) -> None:
-    def visit(kind: str, **data: str) -> dict[str, Any]:
-        shared = {"email_id": messages[0], "recipient": "r4@example.org", "source": "ses"}
-        return {**shared, "type": kind, "event_id": uuid4().hex, "data": data}
-
-    events = [
-        visit("opened", user_agent="Mail/1"),
-        visit("opened", user_agent="Mail/2"),
-        visit("clicked", user_agent="Web/1", url="https://example.com/a"),
-    ]
-    site.rows("SELECT result FROM mailqueue.record_events(%s::jsonb)", json.dumps(events))
-
+    messages = visited
     opens = postmark.messages.outbound.opens.get(messages[0])
     assert opens["TotalCount"] == 2
     assert {one["UserAgent"] for one in opens["Opens"]} == {"Mail/1", "Mail/2"}
@@ -135,11 +144,28 @@ def test_opens_and_clicks_of_a_message_are_listed(
         "Clicks"
     ]
     assert (click["RecordType"], click["OriginalLink"]) == ("Click", "https://example.com/a")
-    assert postmark.messages.outbound.opens.get(messages[1])["Opens"] == []
+    assert postmark.messages.outbound.opens.get(messages[2])["Opens"] == []
 
 
-def test_the_opens_of_all_messages_are_refused_in_postmarks_form(
-    postmark: PostmarkClient,
+def test_opens_and_clicks_of_all_messages_are_listed_filtered_and_paged(
+    site: Served, postmark: PostmarkClient, visited: list[str]
 ) -> None:
+    def listed(**filters: Any) -> list[str]:
+        return [one.UserAgent for one in postmark.messages.outbound.opens.all(**filters)]
+
+    newest = postmark.messages.outbound.opens.all()[0].as_dict()
+    assert (newest["MessageID"], newest["MessageStream"]) == (visited[1], "broadcast")
+    assert (newest["Tag"], newest["Recipient"]) == ("order", "r3@example.org")
+    assert listed() == ["Mail/3", "Mail/2", "Mail/1"]
+    assert listed(tag="news") == ["Mail/2", "Mail/1"]
+    assert listed(recipient="R3@example.org") == ["Mail/3"]
     with pytest.raises((ClientError, requests.HTTPError)):
-        postmark.messages.outbound.opens.all()
+        postmark.messages.outbound.opens.all(platform="Desktop")
+    path = "/messages/outbound/opens?count=1&offset=1"
+    page = ask(site, path).json()
+    assert (page["TotalCount"], [one["UserAgent"] for one in page["Opens"]]) == (3, ["Mail/2"])
+    assert ask(site, f"{path}&messagestream=broadcast").json() == {"TotalCount": 1, "Opens": []}
+    (click,) = ask(site, "/messages/outbound/clicks?count=9").json()["Clicks"]
+    assert (click["MessageID"], click["OriginalLink"]) == (visited[0], "https://example.com/a")
+    for key in (site.keys.other, site.keys.test):
+        assert ask(site, path, key=key).json() == {"TotalCount": 0, "Opens": []}

@@ -1,4 +1,6 @@
-"""The published Python library of Resend adds, lists, changes and removes webhooks."""
+"""The published Python library of Resend adds, lists, changes and removes webhooks, and shows and
+replays their events.
+"""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -8,7 +10,10 @@ import pytest
 import resend
 from resend.exceptions import ResendError
 
+from mailqueue.db.pool import connect
+from tests.clients.resend.mails import hello
 from tests.clients.serving import Served
+from tests.webhooks.delivering import told
 
 pytestmark = pytest.mark.usefixtures("resend_here")
 URL = "https://app.example.com/hooks"
@@ -103,3 +108,80 @@ def test_a_webhook_that_is_unknown_or_in_another_format_is_not_found(site: Serve
             assert resend.Webhooks.list()["data"] == []
         finally:
             http.delete(f"/v1/webhooks/{other}")
+
+
+async def _tell(site: Served, email_id: str, kind: str) -> None:
+    async with connect(site.database) as conn:
+        await told(conn, kind=kind, email_id=UUID(email_id))
+
+
+def _end(site: Served, event_id: str) -> None:
+    """Log two attempts of a delivery: one without an answer, and one that ends it."""
+    site.rows(
+        "WITH ended AS (UPDATE mailqueue.webhook_deliveries SET status = 'failed', attempts = 2,"
+        " last_code = 500, finished_at = now() WHERE id = %s RETURNING *)"
+        " INSERT INTO mailqueue.webhook_attempts SELECT e.id, now() + n * interval '1 s',"
+        " e.project_id, e.webhook_id, n, code, error, 9, '{}', response FROM ended AS e,"
+        " (VALUES (1, NULL::int, 'no route', NULL), (2, 500, 'status 500', 'oops'))"
+        " AS t (n, code, error, response) RETURNING 1",
+        event_id,
+    )
+
+
+def test_events_are_listed_shown_and_replayed_with_their_attempts(site: Served) -> None:
+    hook = added(["email.bounced", "email.delivered"])["id"]
+    email = resend.Emails.send(hello())["id"]
+    for kind in ("hard_bounce", "delivered"):
+        site.run(_tell(site, email, kind))
+
+    first: Any = resend.Webhooks.list_events(hook, {"limit": 1})
+    (newest,) = first["data"]
+    second: Any = resend.Webhooks.list_events(hook, {"limit": 1, "after": newest["id"]})
+    (bounced,) = second["data"]
+    assert (first["has_more"], second["has_more"]) == (True, False)
+    assert (newest["type"], bounced["type"]) == ("email.delivered", "email.bounced")
+    assert (bounced["status"], newest["status"]) == ("pending", "pending")
+    shown: Any = resend.Webhooks.get_event(hook, bounced["id"])
+    assert (shown["object"], shown["next_attempt_at"] is None) == ("webhook_event", False)
+    payload = shown["payload"]
+    assert (payload["type"], payload["data"]["email_id"]) == ("email.bounced", email)
+    assert (payload["data"]["subject"], payload["data"]["bounce"]["type"]) == (
+        "hello world",
+        "Permanent",
+    )
+
+    with pytest.raises(ResendError, match="has not ended"):
+        resend.Webhooks.replay_event(hook, bounced["id"])
+    _end(site, bounced["id"])
+    page: Any = resend.Webhooks.list_event_attempts(hook, bounced["id"], {"limit": 1})
+    (last,) = page["data"]
+    assert (last["http_status_code"], last["response"], page["has_more"]) == (500, "oops", True)
+    after: Any = resend.Webhooks.list_event_attempts(hook, bounced["id"], {"after": last["id"]})
+    assert [(one["http_status_code"], one["response"]) for one in after["data"]] == [
+        (None, "no route")
+    ]
+    failed: Any = resend.Webhooks.get_event(hook, bounced["id"])
+    assert (failed["status"], failed["next_attempt_at"]) == ("failed", None)
+    again: Any = resend.Webhooks.replay_event(hook, bounced["id"])
+    replayed: Any = resend.Webhooks.get_event(hook, bounced["id"])
+    assert (again["id"], replayed["status"]) == (bounced["id"], "pending")
+
+    other = added(url=f"{URL}/other")["id"]
+    for asked in (resend.Webhooks.get_event, resend.Webhooks.replay_event):
+        with pytest.raises(ResendError, match="Delivery not found"):
+            asked(other, bounced["id"])
+    assert resend.Webhooks.list_events(other)["data"] == []
+
+
+def test_a_rotated_secret_is_another(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = added()
+    rotated: Any = resend.Webhooks.rotate_signing_secret(made["id"])
+
+    assert (rotated["object"], rotated["id"]) == ("webhook", made["id"])
+    assert rotated["signing_secret"].startswith("whsec_")
+    assert rotated["signing_secret"] != made["signing_secret"]
+    monkeypatch.setattr(resend, "api_key", site.keys.other)
+    with pytest.raises(ResendError, match="Webhook not found"):
+        resend.Webhooks.rotate_signing_secret(made["id"])
+    with pytest.raises(ResendError, match="Webhook not found"):
+        resend.Webhooks.list_events(made["id"])

@@ -33,6 +33,8 @@ from mailqueue.webhooks.model import EventType
 MAX_LISTED = 500
 MAX_REACHED = 10_000
 """Postmark's limit of `count` and `offset` together."""
+MAX_TAGS = 10_000
+"""Tags that a list has at most."""
 MAX_NUMBER = 2**53 - 1
 _EVENT = "email."
 _TYPES = (EventType.HARD_BOUNCE, EventType.SOFT_BOUNCE, EventType.COMPLAINT)
@@ -49,6 +51,7 @@ class BounceQuery(RequestModel):
     offset: int = Field(default=0, ge=0, le=MAX_REACHED)
     type: Literal["HardBounce", "SoftBounce", "SpamComplaint"] | None = None
     emailfilter: StorableText | None = None
+    tag: StorableText | None = None
     messageid: UUID | None = None
     fromdate: QueryTime | None = None
     todate: QueryTime | None = None
@@ -61,6 +64,7 @@ async def index(call: RequestContext) -> Response:
         types=_EVERY_TYPE if query.type is None else (_TYPE_BY_NAME[query.type],),
         email_id=query.messageid,
         address=query.emailfilter,
+        tag=query.tag,
         since=None if query.fromdate is None else query.fromdate.at,
         until=None if query.todate is None else last_of(query.todate),
     )
@@ -77,6 +81,14 @@ async def index(call: RequestContext) -> Response:
         counts = await postmark_store.count_bounces(conn, project_id, chosen)
     bounces = [_shown(one) for one in found]
     return json_answer({"TotalCount": sum(counts.values()), "Bounces": bounces})
+
+
+async def tags(call: RequestContext) -> Response:
+    """List the tags of messages that bounced or were complained about."""
+    async with call.connection() as conn:
+        return json_answer(
+            await postmark_store.list_bounced_tags(conn, call.caller.project_id, limit=MAX_TAGS)
+        )
 
 
 async def show(call: RequestContext) -> Response:
@@ -167,6 +179,7 @@ def _reading(path: str, summary: str, handler: Any) -> Endpoint:
 
 BOUNCE_ENDPOINTS = (
     _reading("/bounces", "List bounces and complaints.", index),
+    _reading("/bounces/tags", "List the tags of bounced messages.", tags),
     _reading("/bounces/{bounce_id}", "Show a bounce.", show),
     suppression_endpoint(
         "PUT", "/bounces/{bounce_id}/activate", "Send to a bounced address again.", activate

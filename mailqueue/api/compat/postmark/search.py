@@ -1,6 +1,6 @@
-"""Postmark's API: search of messages, and the opens and clicks of one."""
+"""Postmark's API: search of messages, and the opens and clicks of one or of all."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from mailqueue.api.compat.mailboxes import format_mailbox
 from mailqueue.api.compat.postmark import store as postmark_store
 from mailqueue.api.compat.postmark.bounces import MAX_LISTED, MAX_REACHED
 from mailqueue.api.compat.postmark.messages import mailboxes_by_kind, metadata_of, status_of
-from mailqueue.api.compat.postmark.store import MessageRow, VisitRow
+from mailqueue.api.compat.postmark.store import MessageRow, VisitFilter, VisitRow
 from mailqueue.api.compat.postmark.suppressions import category_of_stream
 from mailqueue.api.compat.postmark.times import QueryTime, last_of
 from mailqueue.api.compat.reading import query_of
@@ -49,6 +49,14 @@ class MessageQuery(PostmarkPage):
     messagestream: StorableText | None = None
 
 
+class VisitQuery(PostmarkPage):
+    """The query of GET /messages/outbound/opens and /clicks."""
+
+    recipient: StorableText | None = None
+    tag: StorableText | None = None
+    messagestream: StorableText | None = None
+
+
 async def index(call: RequestContext) -> Response:
     """List messages, newest first."""
     query = query_of(call, MessageQuery)
@@ -58,7 +66,7 @@ async def index(call: RequestContext) -> Response:
         tag=query.tag,
         sent_from=query.fromemail,
         to=query.recipient,
-        category=None if query.messagestream is None else category_of_stream(query.messagestream),
+        category=_category_of(query.messagestream),
         since=None if query.fromdate is None else query.fromdate.at,
         until=None if query.todate is None else last_of(query.todate),
     )
@@ -76,6 +84,10 @@ async def index(call: RequestContext) -> Response:
     is_test = call.caller.is_test
     messages = [_message(one, by_email.get(one.id, []), is_test=is_test) for one in found]
     return json_answer({"TotalCount": total, "Messages": messages})
+
+
+def _category_of(stream: str | None) -> str | None:
+    return None if stream is None else category_of_stream(stream)
 
 
 def _message(
@@ -101,7 +113,7 @@ def _message(
 
 def visits(kind: EventType, name: str) -> Callable[[RequestContext], Awaitable[Response]]:
     """Return the handler that lists the opens or clicks of a message, newest first."""
-    stored = kind.removeprefix("email.")
+    stored = _stored(kind)
 
     async def listed(call: RequestContext) -> Response:
         query = query_of(call, PostmarkPage)
@@ -119,20 +131,62 @@ def visits(kind: EventType, name: str) -> Callable[[RequestContext], Awaitable[R
                 limit=query.count,
                 offset=query.offset,
             )
-        shared = {
-            "MessageID": email_id,
-            "MessageStream": STREAMS.get(email.category, email.category),
-            "Tag": email.tags[0] if email.tags else "",
-        }
-        shown = [_visit(kind, one) | shared for one in found]
+        shown = [
+            _visit(kind, one, email_id=email_id, category=email.category, tags=email.tags)
+            for one in found
+        ]
         return json_answer({"TotalCount": total, name: shown})
 
     return listed
 
 
-def _visit(kind: EventType, one: VisitRow) -> dict[str, Any]:
+def visits_of_all(kind: EventType, name: str) -> Callable[[RequestContext], Awaitable[Response]]:
+    """Return the handler that lists the opens or clicks of all messages, newest first."""
+    stored = _stored(kind)
+
+    async def listed(call: RequestContext) -> Response:
+        query = query_of(call, VisitQuery)
+        wanted = VisitFilter(
+            project_id=call.caller.project_id,
+            type=stored,
+            recipient=query.recipient,
+            tag=query.tag,
+            category=_category_of(query.messagestream),
+        )
+        async with call.connection() as conn:
+            total = await postmark_store.count_project_visits(conn, wanted, limit=MAX_REACHED)
+            found = await postmark_store.list_project_visits(
+                conn, wanted, limit=query.count, offset=query.offset
+            )
+        shown = [
+            _visit(kind, one, email_id=one.email_id, category=one.category, tags=one.tags)
+            for one in found
+        ]
+        return json_answer({"TotalCount": total, name: shown})
+
+    return listed
+
+
+def _stored(kind: EventType) -> str:
+    return kind.removeprefix("email.")
+
+
+def _visit(
+    kind: EventType,
+    one: VisitRow,
+    *,
+    email_id: UUID,
+    category: str | None,
+    tags: Sequence[str] | None,
+) -> dict[str, Any]:
     data = {**(one.data or {}), "recipient": one.recipient_email}
-    return visit_of(FormattedEvent(one.id, kind, one.occurred_at, data))
+    category = category or "transactional"
+    return {
+        **visit_of(FormattedEvent(one.id, kind, one.occurred_at, data)),
+        "MessageID": email_id,
+        "MessageStream": STREAMS.get(category, category),
+        "Tag": tags[0] if tags else "",
+    }
 
 
 def _reading(path: str, summary: str, handler: Any) -> Endpoint:
@@ -141,6 +195,16 @@ def _reading(path: str, summary: str, handler: Any) -> Endpoint:
 
 SEARCH_ENDPOINTS = (
     _reading("/messages/outbound", "Search messages.", index),
+    _reading(
+        "/messages/outbound/opens",
+        "List the opens of all messages.",
+        visits_of_all(EventType.OPENED, "Opens"),
+    ),
+    _reading(
+        "/messages/outbound/clicks",
+        "List the clicks of all messages.",
+        visits_of_all(EventType.CLICKED, "Clicks"),
+    ),
     _reading(
         "/messages/outbound/opens/{message_id}",
         "List the opens of a message.",

@@ -1,7 +1,7 @@
 """SQL of bounces, messages, opens and clicks for Postmark's API."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -36,6 +36,7 @@ class BounceFilter:
     types: Sequence[str]
     email_id: UUID | None = None
     address: str | None = None  # part of the address
+    tag: str | None = None
     since: datetime | None = None
     until: datetime | None = None  # inclusive
 
@@ -82,6 +83,11 @@ async def count_bounces(conn: Conn, project_id: UUID, chosen: BounceFilter) -> d
     return {one.type: one.events for one in await many(conn, "count_bounces", asked, BounceCount)}
 
 
+async def list_bounced_tags(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
+    """Return the tags of mail that bounced or was complained about, in order."""
+    return await many(conn, "list_bounced_tags", {"project_id": project_id, "limit": limit}, str)
+
+
 async def count_suppressed(conn: Conn, project_id: UUID, wanted: SuppressedList) -> int:
     """Return the number of addresses of a list."""
     asked = {
@@ -120,6 +126,26 @@ class VisitRow:
     data: dict[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectVisitRow(VisitRow):
+    """An open or a click, with what is stored of its mail."""
+
+    email_id: UUID
+    category: str | None
+    tags: list[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitFilter:
+    """Filters of the opens or clicks of a project; `type` is that of the event."""
+
+    project_id: UUID
+    type: str
+    recipient: str | None = None
+    tag: str | None = None
+    category: str | None = None
+
+
 async def list_messages(
     conn: Conn, wanted: EmailQuery, *, count: int, offset: int
 ) -> list[MessageRow]:
@@ -151,3 +177,16 @@ async def count_visits(conn: Conn, email_id: UUID, *, project_id: UUID, kind: st
     """Return the number of opens or clicks of a mail."""
     asked = {"email_id": email_id, "project_id": project_id, "type": kind}
     return await value(conn, "count_visits", asked, int)
+
+
+async def list_project_visits(
+    conn: Conn, chosen: VisitFilter, *, limit: int, offset: int
+) -> list[ProjectVisitRow]:
+    """Return opens or clicks of all mail of a project, newest first."""
+    asked = asdict(chosen) | {"limit": limit, "offset": offset}
+    return await many(conn, "list_project_visits", asked, ProjectVisitRow)
+
+
+async def count_project_visits(conn: Conn, chosen: VisitFilter, *, limit: int) -> int:
+    """Return the number of opens or clicks of all mail of a project, at most `limit`."""
+    return await value(conn, "count_project_visits", asdict(chosen) | {"limit": limit}, int)

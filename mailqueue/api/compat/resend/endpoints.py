@@ -37,6 +37,7 @@ from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.resend.templates import TEMPLATE_ENDPOINTS
 from mailqueue.api.compat.resend.topics import TOPIC_ENDPOINTS
+from mailqueue.api.compat.resend.webhook_events import WEBHOOK_EVENT_ENDPOINTS
 from mailqueue.api.compat.resend.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
@@ -163,6 +164,7 @@ RESEND = CompatApi(
         *FILE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
+        *WEBHOOK_EVENT_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
         *CONTACT_ENDPOINTS,
         *SEGMENT_ENDPOINTS,

@@ -83,7 +83,7 @@ async def index(call: RequestContext) -> Response:
 async def show(call: RequestContext) -> Response:
     """Show one webhook; its secret is shown when it is added, and then no more."""
     async with call.connection() as conn:
-        return json_answer({"object": "webhook", **_shown(await _found(call, conn))})
+        return json_answer({"object": "webhook", **_shown(await webhook_of_path(call, conn))})
 
 
 async def change(call: RequestContext) -> Response:
@@ -91,7 +91,7 @@ async def change(call: RequestContext) -> Response:
     body = await body_of(call, WebhookChange)
     project_id = call.caller.project_id
     async with call.connection() as conn:
-        one = await _found(call, conn)
+        one = await webhook_of_path(call, conn)
         if body.endpoint is not None or body.events is not None:
             try:
                 await endpoints.change(
@@ -114,12 +114,12 @@ async def change(call: RequestContext) -> Response:
 async def remove(call: RequestContext) -> Response:
     """Remove a webhook."""
     async with call.connection() as conn:
-        one = await _found(call, conn)
+        one = await webhook_of_path(call, conn)
         await endpoints.remove(conn, call.caller.project_id, one.id, by=call.by)
     return json_answer({"object": "webhook", "id": one.id, "deleted": True})
 
 
-async def _found(call: RequestContext, conn: Conn) -> WebhookRow:
+async def webhook_of_path(call: RequestContext, conn: Conn) -> WebhookRow:
     """Return the webhook of the path.
 
     Raises:
