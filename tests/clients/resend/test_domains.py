@@ -70,6 +70,24 @@ def test_a_domain_whose_record_is_not_in_dns_stays_pending() -> None:
     assert resend.Domains.get(made["id"])["status"] == "pending"
 
 
+def test_the_tracking_of_a_domain_is_confirmed_and_not_changed(site: Served) -> None:
+    made = added("tracked.example.com")
+    query = "SELECT track_opens, track_clicks FROM mailqueue.projects WHERE name = 'default'"
+    ((opens, clicks),) = site.rows(query)
+    now: Any = {"id": made["id"], "open_tracking": opens, "click_tracking": clicks}
+    confirmed: Any = resend.Domains.update(now)
+
+    assert (confirmed["object"], confirmed["id"]) == ("domain", made["id"])
+    for given, named in (
+        ({"open_tracking": not opens}, "open_tracking"),
+        ({"click_tracking": not clicks}, "click_tracking"),
+        ({"tls": "enforced"}, "tls"),
+    ):
+        with pytest.raises(ResendError, match=named):
+            resend.Domains.update({**now, **given})
+    assert site.rows(query) == [(opens, clicks)]
+
+
 def test_a_removed_domain_has_no_key_left_and_can_be_added_again(site: Served) -> None:
     made = added("gone.example.com")
     gone: Any = resend.Domains.remove(made["id"])
@@ -104,7 +122,7 @@ def test_a_domain_is_added_once() -> None:
         added()
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "POST"])
+@pytest.mark.parametrize("method", ["GET", "DELETE", "POST", "PATCH"])
 def test_a_domain_of_another_project_is_not_found(site: Served, method: str) -> None:
     made = added()
     verify = "/verify" if method == "POST" else ""

@@ -26,6 +26,7 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.deliverability.model import DkimKey
+from mailqueue.tenants.projects import manage
 
 REGION = "us-east-1"
 
@@ -35,6 +36,14 @@ class NewDomain(RequestModel):
 
     name: StorableText = Field(min_length=1, max_length=300)
     region: StorableText = REGION
+
+
+class DomainChange(RequestModel):
+    """The body of PATCH /domains/{domain_id}."""
+
+    id: StorableText | None = None  # sent along by its clients; the path counts
+    open_tracking: bool | None = None
+    click_tracking: bool | None = None
 
 
 async def create(call: RequestContext) -> Response:
@@ -58,6 +67,24 @@ async def index(call: RequestContext) -> Response:
 async def show(call: RequestContext) -> Response:
     """Show a domain with the records to publish."""
     return json_answer({"object": "domain", **_shown(await _found(call))})
+
+
+async def change(call: RequestContext) -> Response:
+    """Confirm the tracking of a domain, which is a setting of the project.
+
+    Raises:
+        InvalidField: a field asks for something else: only administrators change projects.
+    """
+    body = await body_of(call, DomainChange)
+    found = await _found(call)
+    async with call.connection() as conn:
+        project = await manage.find(conn, call.caller.project)
+    now = {"open_tracking": project.track_opens, "click_tracking": project.track_clicks}
+    for field, is_tracked in now.items():
+        if getattr(body, field) not in (None, is_tracked):
+            word = "true" if is_tracked else "false"
+            raise InvalidField(field, f"is {word} here; administrators change projects")
+    return json_answer({"object": "domain", "id": found[0].id})
 
 
 async def verify(call: RequestContext) -> Response:
@@ -117,6 +144,7 @@ DOMAIN_ENDPOINTS = (
     domain_endpoint("POST", "/domains", "Add a domain.", create),
     domain_endpoint("GET", "/domains", "List domains.", index),
     domain_endpoint("GET", _ONE, "Show a domain and its records.", show),
+    domain_endpoint("PATCH", _ONE, "Confirm the tracking of a domain.", change),
     domain_endpoint("POST", f"{_ONE}/verify", "Look up the records of a domain.", verify),
     domain_endpoint("DELETE", _ONE, "Remove a domain.", remove),
 )

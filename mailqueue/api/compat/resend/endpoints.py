@@ -31,6 +31,7 @@ from mailqueue.api.compat.resend.faults import (
     refused,
 )
 from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
+from mailqueue.api.compat.resend.metrics import METRICS_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
 from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
@@ -160,6 +161,7 @@ RESEND = CompatApi(
     endpoints=(
         sending_endpoint("/emails", "Send an email.", send),
         sending_endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
+        *METRICS_ENDPOINTS,
         *EMAIL_ENDPOINTS,
         *FILE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
