@@ -1,4 +1,6 @@
-"""The published `sendgrid` library adds, lists, validates and removes authenticated domains."""
+"""The published `sendgrid` library adds, lists, validates and removes authenticated domains, and
+confirms what is tracked.
+"""
 
 import json
 from typing import Any
@@ -162,3 +164,28 @@ def test_domains_need_their_scopes(site: Served, domains: Any) -> None:
     for call in (reads._(made["id"]).delete, reads._(made["id"]).validate.post, reads.post):
         with pytest.raises(ForbiddenError):
             call()
+
+
+def test_what_is_tracked_is_shown_confirmed_and_not_changed(site: Served) -> None:
+    query = "SELECT track_opens, track_clicks FROM mailqueue.projects WHERE name = 'default'"
+    settings = SendGridAPIClient(site.keys.live, host=site.url).client.tracking_settings
+    ((opens, clicks),) = site.rows(query)
+
+    listed = {one["name"]: one["enabled"] for one in read(settings.get())["result"]}
+    assert listed == {"open": opens, "click": clicks}
+    assert read(settings.open.get()) == {"enabled": opens}
+    assert read(settings.click.get()) == {"enabled": clicks, "enable_text": False}
+    confirmed = settings.click.patch(request_body={"enabled": clicks, "enable_text": False})
+    assert read(confirmed) == read(settings.click.get())
+    assert read(settings.open.patch(request_body={"enabled": opens})) == {"enabled": opens}
+    for one, asked in (
+        (settings.open, {"enabled": not opens}),
+        (settings.click, {"enabled": not clicks}),
+        (settings.click, {"enable_text": True}),
+    ):
+        with pytest.raises(BadRequestsError) as caught:
+            one.patch(request_body=asked)
+        assert read(caught.value)["errors"][0]["field"] in asked
+    with pytest.raises(ForbiddenError):
+        SendGridAPIClient(site.keys.reads, host=site.url).client.tracking_settings.get()
+    assert site.rows(query) == [(opens, clicks)]

@@ -31,6 +31,7 @@ from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
 from mailqueue.api.compat.sendgrid.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.sendgrid.suppressions import SUPPRESSION_ENDPOINTS, refuse_subuser
 from mailqueue.api.compat.sendgrid.templates import TEMPLATE_ENDPOINTS
+from mailqueue.api.compat.sendgrid.tracking import TRACKING_ENDPOINTS
 from mailqueue.api.compat.sendgrid.webhooks import WEBHOOK_ENDPOINTS
 from mailqueue.api.http.auth import bearer_key
 from mailqueue.api.http.context import RequestContext
@@ -126,6 +127,7 @@ SENDGRID = CompatApi(
         *KEY_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
+        *TRACKING_ENDPOINTS,
         *ACTIVITY_ENDPOINTS,
     ),
     credential_of=key_of,
@@ -139,6 +141,7 @@ SENDGRID = CompatApi(
             "/v3/categories",
             "/v3/whitelabel",
             "/v3/messages",
+            "/v3/tracking_settings",
         ),
     ),
     is_known_by_head=is_sendgrids,

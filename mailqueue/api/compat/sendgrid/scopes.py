@@ -15,6 +15,7 @@ _WRITING = ("create", "update", "delete")
 _ALL = ("create", "read", "update", "delete")
 _STATS = ("browsers", "categories", "clients", "devices", "mailbox_providers")
 _LISTS = ("blocks", "bounces", "invalid_emails", "spam_reports", "unsubscribes")
+_TRACKING = ("tracking_settings.click", "tracking_settings.open")
 _WEBHOOKS = "user.webhooks.event"
 
 
@@ -51,6 +52,8 @@ BESIDE: Mapping[Scope, tuple[str, ...]] = {
         *_each("asm.groups.suppressions", _ALL),
         *_each("asm.suppressions.global", _ALL),
     ),
+    Scope.PROJECT_READ: tuple(f"{name}.read" for name in _TRACKING),
+    Scope.PROJECT_WRITE: tuple(f"{name}.update" for name in _TRACKING),
     Scope.WEBHOOK_MANAGE: (
         *_each(f"{_WEBHOOKS}.settings", ("create", "delete")),
         *_each(f"{_WEBHOOKS}.test", ("create", "read", "update")),
