@@ -39,6 +39,7 @@ from mailqueue.api.compat.postmark.reading import (
     sent_at,
 )
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
+from mailqueue.api.compat.postmark.senders import SENDER_ENDPOINTS
 from mailqueue.api.compat.postmark.server import SERVER_ENDPOINTS
 from mailqueue.api.compat.postmark.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.postmark.streams import STREAM_ENDPOINTS
@@ -208,6 +209,7 @@ POSTMARK = CompatApi(
         *TEMPLATE_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
+        *SENDER_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

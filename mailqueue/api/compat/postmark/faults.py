@@ -90,6 +90,7 @@ class ErrorCode(IntEnum):
     FORBIDDEN_FILE = 411
     RATE_LIMIT = 429
     INTERNAL = 500
+    NO_SIGNATURE = 501
     DKIM_RENEWED = 505
     NO_DOMAIN = 510
     DOMAIN_EXISTS = 512
