@@ -78,13 +78,10 @@ def test_the_tracking_of_a_domain_is_confirmed_and_not_changed(site: Served) -> 
     confirmed: Any = resend.Domains.update(now)
 
     assert (confirmed["object"], confirmed["id"]) == ("domain", made["id"])
-    for given, named in (
-        ({"open_tracking": not opens}, "open_tracking"),
-        ({"click_tracking": not clicks}, "click_tracking"),
-        ({"tls": "enforced"}, "tls"),
-    ):
+    others: Any = {"open_tracking": not opens, "click_tracking": not clicks, "tls": "enforced"}
+    for named, other in others.items():
         with pytest.raises(ResendError, match=named):
-            resend.Domains.update({**now, **given})
+            resend.Domains.update(now | {named: other})
     assert site.rows(query) == [(opens, clicks)]
 
 
