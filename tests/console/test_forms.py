@@ -10,6 +10,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.web import tokens
 from tests import make
 from tests.console.visiting import Visiting, fields_of
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -177,7 +178,7 @@ async def test_forms_that_cannot_be_read_are_refused(console: Visiting) -> None:
             assert response.status_code == status, body[:20]
 
 
-@pytest.mark.parametrize("charset", ["no-such", "utf-7", "undefined", "hex"])
+@each_row("charset", ["no-such", "utf-7", "undefined", "hex"])
 async def test_a_form_in_another_charset_is_refused_with_a_sentence(
     console: Visiting, charset: str
 ) -> None:

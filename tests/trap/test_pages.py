@@ -16,6 +16,7 @@ from mailqueue.trap import store
 from mailqueue.trap.pages import PATHS, trap_pages
 from mailqueue.trap.rendering import ASSETS
 from mailqueue.trap.summary import caught
+from tests.rows import each_row
 from tests.trap.trapping import HTML
 
 pytestmark = pytest.mark.anyio
@@ -168,7 +169,7 @@ async def test_a_mails_html_is_served_in_a_sandbox_only(
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         *("/messages/99", "/messages/0", "/messages/99999999999999999999", "/messages/x"),
@@ -226,8 +227,8 @@ async def test_looking_changes_nothing(
     assert (await page.get("/trap/messages.json")).json()["total"] == 1
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
+@each_row(
+    "host, status",
     [
         ("localhost:8025", 200),
         ("127.0.0.1", 200),

@@ -11,6 +11,7 @@ from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import inbox, rest, store
 from mailqueue.trap.summary import caught
+from tests.rows import each_row
 from tests.trap.test_pages import catch, client_of, numbered
 from tests.trap.trapping import HTML
 
@@ -158,8 +159,8 @@ async def test_only_some_requests_wait_at_the_same_time(
     assert refused.json()["error"]
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "named"),
+@each_row(
+    "path, query, named",
     [
         ("", {"limit": 201}, "limit"),
         ("", {"limit": 0}, "limit"),
@@ -192,8 +193,8 @@ async def test_a_filter_does_not_delete_everything(
     assert subjects(await http.get(MESSAGES)) == ["number 1"]
 
 
-@pytest.mark.parametrize("message_id", ["7", "0", str(2**63), "9" * 30, "9" * 5_000, "٣", "-1"])
-@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@each_row("message_id", ["7", "0", str(2**63), "9" * 30, "9" * 5_000, "٣", "-1"])
+@each_row("method", ["GET", "DELETE"])
 async def test_a_message_that_is_not_there_is_not_found(
     http: httpx2.AsyncClient, method: str, message_id: str
 ) -> None:

@@ -9,6 +9,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.admin.test_users import token_of
 from tests.api.support.administering import Administering, administering
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -61,8 +62,8 @@ async def test_members_are_listed_page_by_page_by_name(admin: Administering) -> 
     assert (names, rest["next_cursor"]) == (["abe", "Bea", "carl"], None)
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({"name": "ben", "role": "superadmin"}, "role"),
         ({"name": "ben"}, "role"),

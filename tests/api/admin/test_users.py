@@ -9,6 +9,7 @@ from mailqueue.administration.users import sessions
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.administering import Administering, administering
 from tests.api.support.calling import ORIGIN
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -53,8 +54,8 @@ async def test_a_user_is_added_linked_listed_and_removed(admin: Administering) -
     assert [each["actor"] for each in log["data"]] == ["ann (token)"]
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({"name": "ben", "role": "support"}, "project"),
         ({"name": "ben", "role": "superadmin", "projects": ["default"]}, "project"),

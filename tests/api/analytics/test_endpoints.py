@@ -18,6 +18,7 @@ from tests.analytics import folding
 from tests.api.support.administering import administering
 from tests.api.support.calling import Calling, error_of
 from tests.events.sent_mail import NOON, event, left, told
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 BASE = "/v1/analytics"
@@ -204,8 +205,8 @@ async def test_a_template_is_shown_with_its_versions_and_links(api: Calling) -> 
     assert (await api.get(f"{BASE}/templates/none")).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "field"),
+@each_row(
+    "path, query, field",
     [
         ("overview", {"from": "2026-05-02T00:00:00Z", "to": "2026-05-01T00:00:00Z"}, "from"),
         ("overview", {"timezone": "Mars/Olympus"}, "timezone"),

@@ -6,6 +6,7 @@ from mailqueue.db.pool import connect
 from tests import make
 from tests.api.support.calling import Calling, error_of
 from tests.contacts import people
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -39,8 +40,8 @@ async def test_a_contact_is_added_shown_changed_and_removed(api: Calling) -> Non
     assert (await api.get(f"/v1/contacts/{contact_id}")).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
+@each_row(
+    "field, value",
     [
         ("email", "ann"),
         ("first_name", ""),

@@ -12,6 +12,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 from tests.mail.claim.steps import claim
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 LATER = "2030-05-01T08:00:00+02:00"
@@ -75,8 +76,8 @@ async def test_mail_scheduled_for_later_is_sent_now_and_keeps_what_is_not_named(
     assert [str(one.id) for one in claims] == [email]
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({}, "scheduled_at"),
         ({"scheduled_at": None}, "scheduled_at"),

@@ -11,6 +11,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 from tests.queue.working import work_once
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -89,8 +90,8 @@ async def test_operations_are_listed_in_pages_and_stopped(api: Calling) -> None:
     assert (await api.get(f"{PATH}/{ids[0]}")).json()["state"] == "stopped"
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         (SPRING | {"filter": {}}, "filter"),
         (SPRING | {"filter": {"subject": ""}}, "filter: subject"),

@@ -9,6 +9,7 @@ from mailqueue.db.pool import connect
 from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 SAID = {
@@ -162,7 +163,7 @@ async def test_another_projects_mail_is_not_there(api: Calling) -> None:
     assert error_of(hidden)["name"] == error_of(missing)["name"] == "not_found"
 
 
-@pytest.mark.parametrize("name", ["x", "..", "%00", "1" * 5000, "'; DROP TABLE x; --"])
+@each_row("name", ["x", "..", "%00", "1" * 5000, "'; DROP TABLE x; --"])
 async def test_what_is_no_id_is_not_there(api: Calling, name: str) -> None:
     response = await api.get(f"/v1/emails/{name}")
 

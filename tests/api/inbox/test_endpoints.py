@@ -10,6 +10,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
 from tests.api.support.calling import Calling, error_of
 from tests.inbox import events
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -74,8 +75,8 @@ async def test_a_rule_is_added_tried_enabled_and_acts_once(api: Calling) -> None
         assert answer.status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
+@each_row(
+    "given, field",
     [
         ({"condition": '$.a like_regex "x"'}, "condition"),
         ({"name": "Placed!"}, "name"),
@@ -83,7 +84,6 @@ async def test_a_rule_is_added_tried_enabled_and_acts_once(api: Calling) -> None
         ({"variables": {"a": "$.**"}}, "variables"),
         ({"priority": "urgent"}, "priority"),
     ],
-    ids=["regex", "name", "no-template", "descent", "priority"],
 )
 async def test_a_faulty_rule_is_refused_by_field(
     api: Calling, given: dict[str, Any], field: str

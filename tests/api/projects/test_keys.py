@@ -14,6 +14,7 @@ from mailqueue.tenants.keys.manage import issue_key, revoke_key
 from mailqueue.tenants.model import Scope
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 PATH = "/v1/projects/default/api-keys"
@@ -59,7 +60,7 @@ async def test_lists_are_read_page_by_page(api: Calling) -> None:
     assert second["next_cursor"] is None
 
 
-@pytest.mark.parametrize("cursor", ["x", "W10", "WyJhIiwiYiJd", "%00", "\u00e9", "a" * 2000])
+@each_row("cursor", ["x", "W10", "WyJhIiwiYiJd", "%00", "\u00e9", "a" * 2000])
 async def test_an_invalid_cursor_is_refused(api: Calling, cursor: str) -> None:
     answer = await api.get(f"{PATH}?cursor={cursor}")
 
@@ -168,8 +169,8 @@ async def test_a_key_makes_none_that_may_do_more(api: Calling) -> None:
     assert (fine.status_code, usual.json()["is_test"]) == (201, True)
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
+@each_row(
+    "change, field",
     [
         ({"name": " "}, "name"),
         ({"name": "x" * 101}, "name"),

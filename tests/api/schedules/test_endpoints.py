@@ -12,6 +12,7 @@ from mailqueue.tenants.model import Scope
 from tests import make
 from tests.api.support.calling import Calling, error_of
 from tests.inbox import events
+from tests.rows import each_row
 from tests.schedules import turning
 
 pytestmark = pytest.mark.anyio
@@ -134,8 +135,8 @@ async def test_a_run_by_request_has_its_recipients(api: Calling) -> None:
     assert [each["email"] for each in rest["data"]] == ["n2@example.com"]
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
+@each_row(
+    "given, field",
     [
         ({"cron_expression": "0 0 30 2 *"}, "cron_expression"),
         ({"cron_expression": "0 0 9 * * *"}, "cron_expression"),

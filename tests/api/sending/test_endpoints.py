@@ -9,6 +9,7 @@ from mailqueue.db.pool import connect
 from mailqueue.tenants.keys.manage import issue_key, revoke_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -156,7 +157,7 @@ async def test_a_faulty_field_is_named_and_nothing_is_queued(api: Calling) -> No
     assert wrong == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         b"",

@@ -7,6 +7,7 @@ import pytest
 from mailqueue.db.pool import connect
 from tests import make
 from tests.api.support.calling import HELLO, Calling
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +57,7 @@ async def test_what_the_caller_wrote_as_custom_data_wins(api: Calling) -> None:
     assert await data_of(api, email) == {"traceparent": OTHER}
 
 
-@pytest.mark.parametrize("header", ["", "nonsense", TRACE + "-x", TRACE.upper(), "é" * 300])
+@each_row("header", ["", "nonsense", TRACE + "-x", TRACE.upper(), "é" * 300])
 async def test_a_malformed_context_is_ignored(api: Calling, header: str) -> None:
     answer = await api.http.post(
         "/v1/send",

@@ -6,6 +6,7 @@ import pytest
 
 from mailqueue.db.pool import connect
 from tests.api.support.calling import Calling, error_of
+from tests.rows import each_row
 from tests.sequences.running import contact, project_with_template
 
 pytestmark = pytest.mark.anyio
@@ -112,8 +113,8 @@ async def test_a_list_is_enrolled_and_its_bad_lines_are_named(api: Calling) -> N
     assert shown["variables"] == {"plan": "pro"}
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({"steps": [{"name": "a", "template": "none"}]}, "steps.0.template"),
         ({"steps": [{"name": "a", "template": "hello", "delay": "400d"}]}, "steps.0.delay"),

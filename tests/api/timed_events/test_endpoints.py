@@ -8,6 +8,7 @@ import pytest
 from mailqueue.db.pool import connect
 from tests import make
 from tests.api.support.calling import Calling
+from tests.rows import each_row
 from tests.timed_events import events
 
 pytestmark = pytest.mark.anyio
@@ -61,8 +62,8 @@ async def test_an_event_is_put_once_changed_by_version_and_cancelled(api: Callin
     assert (await api.get(f"{PATH}/{uuid4()}")).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
+@each_row(
+    "given, field",
     [
         ({"time_zone": "Mars/Base"}, "time_zone"),
         ({"local_at": "2050-05-31T09:00:00Z"}, "local_at"),

@@ -16,6 +16,7 @@ from tests.adapters.sending.fake import FakeReply
 from tests.api.support.calling import calling, error_of
 from tests.api.support.wired import MASTER
 from tests.api.watch.consenting import BACK, GMAIL, INBOXES, PUBLIC, USERS, Site
+from tests.rows import each_row
 from tests.watch.fake_gmail import ADDRESS, CLIENT_SECRET
 
 pytestmark = pytest.mark.anyio
@@ -180,8 +181,8 @@ async def test_google_that_does_not_answer_keeps_no_token_here(site: Site) -> No
         assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.mailboxes") == 0
 
 
-@pytest.mark.parametrize(
-    ("fields", "name"),
+@each_row(
+    "fields, name",
     [
         ({"folders": ["Spam"]}, "folders"),
         ({"folders": ["SENT"]}, "folders"),

@@ -10,6 +10,7 @@ from mailqueue.mail.model import Ending
 from tests import make
 from tests.cli.support.invoked import Cli
 from tests.operations.steps import audit, finished
+from tests.rows import each_row
 
 
 async def three(conn: Conn) -> list[UUID]:
@@ -177,8 +178,8 @@ def test_all_mail_of_all_projects_is_never_selected_by_accident(
     assert statuses(on_fresh_db) == ["pending"] * 3
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
+@each_row(
+    "options, says",
     [
         (("--project", "nowhere"), "error: project: there is no project"),
         (("--project", "default", "--lane", "urgent"), "error: lane: critical, high"),

@@ -7,6 +7,7 @@ import pytest
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.cli.support.invoked import Cli
+from tests.rows import each_row
 
 
 async def campaign(conn: Conn) -> str:
@@ -87,7 +88,7 @@ def test_campaigns_like_one_that_no_email_has_are_suggested(on_fresh_db: Cli) ->
     assert "has the campaign sprng; did you mean spring?" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["not a domain", "ann@example.com", "", "*"])
+@each_row("name", ["not a domain", "ann@example.com", "", "*"])
 def test_a_pause_of_what_is_no_domain_is_refused(on_fresh_db: Cli, name: str) -> None:
     refused = on_fresh_db("pause", "domain", name)
 
@@ -121,8 +122,8 @@ def test_what_is_not_paused_cannot_be_resumed(on_fresh_db: Cli) -> None:
     assert result.stderr == "error: no pause of campaign spring in project default\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
+@each_row(
+    "words, says",
     [
         (("campaign", "x", "--for", "long"), "error: for: must be a duration"),
         (("domain", "x.example", "--for", "0s"), "error: until: must be in the future"),

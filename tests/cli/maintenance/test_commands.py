@@ -9,6 +9,7 @@ from mailqueue.maintenance.model import Task
 from tests.cli.support.invoked import Cli
 from tests.maintenance import stored_mail
 from tests.maintenance.old_mail import old
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -105,8 +106,8 @@ def test_days_are_changed_for_one_project_or_for_all_and_taken_back(on_fresh_db:
     assert (done.stdout, days("send_logs")) == ("as for all\n", [("all", 60, None)])
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
+@each_row(
+    "words, said",
     [
         (("send_logs", "--hot", "90", "--until", "30"), "error: days: "),
         (("colours", "--hot", "90", "--until", "90"), "error: days: "),

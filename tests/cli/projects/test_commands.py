@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mailqueue.cli.main import main
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ def test_a_ladder_is_chosen_shown_and_dropped(runner: CliRunner) -> None:
     assert len(json.loads(ladder("default", "--json").stdout)) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
+@each_row(
+    "words, said",
     [
         (["soon"], "default or documents or outbox, got 'soon'"),
         (["--steps", "1min,soon"], "steps"),

@@ -13,6 +13,7 @@ from mailqueue.senders import accounts
 from mailqueue.vault.masterkey import MasterKey
 from tests import make
 from tests.cli.support.invoked import Cli
+from tests.rows import each_row
 
 MASTER = bytes(range(32))
 
@@ -143,8 +144,8 @@ def test_settings_of_a_provider_are_merged(cli: Cli) -> None:
     assert password(cli, "ses") == "correct horse"
 
 
-@pytest.mark.parametrize(
-    ("words", "exit_code", "why"),
+@each_row(
+    "words, exit_code, why",
     [
         ((), 2, "give at least one option to change"),
         (("--no-login", "--username", "ann"), 2, "neither a user name nor a password"),

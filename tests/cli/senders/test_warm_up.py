@@ -1,8 +1,7 @@
 """`mailqueue sender` with the stages of a warm-up."""
 
-import pytest
-
 from tests.cli.senders.test_commands import RELAY, Cli, cli, document
+from tests.rows import each_row
 
 __all__ = ["cli"]
 
@@ -25,8 +24,8 @@ def test_an_account_is_warmed_up_when_asked_for(cli: Cli) -> None:
     assert (over["status"], over["warm_up"], over["headroom"]) == ("active", None, 1000)
 
 
-@pytest.mark.parametrize(
-    ("stages", "said"),
+@each_row(
+    "stages, said",
     [("soon", "neither `default`"), ("5,0", "got 0"), ("5x0", "neither"), ("5x101", "neither")],
 )
 def test_stages_that_make_no_sense_are_refused(cli: Cli, stages: str, said: str) -> None:

@@ -5,6 +5,7 @@ from uuid import uuid4
 import pytest
 
 from tests.cli.support.invoked import Cli
+from tests.rows import each_row
 from tests.timed_events import events
 
 ONE = ("renewal", "--template", "welcome", "--recipient", "ann@example.com")
@@ -41,8 +42,8 @@ def test_an_event_is_put_shown_changed_and_cancelled(cli: Cli) -> None:
     assert cli("timed-event", "show", str(uuid4())).exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
+@each_row(
+    "given, field",
     [
         (("--at", "tomorrow"), "at"),
         (("--local-at", "2050-05-31T09:00", "--time-zone", "Mars/Base"), "time_zone"),

@@ -13,6 +13,7 @@ from mailqueue.core.errors import InvalidField
 from tests import make
 from tests.analytics.ab_tests import steps
 from tests.console.visiting import Visiting, Visitor
+from tests.rows import each_row
 from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
@@ -126,8 +127,8 @@ async def test_a_test_of_templates_is_cancelled_and_those_who_wait_get_nothing(
     assert "/choose-" not in over
 
 
-@pytest.mark.parametrize(
-    ("fields", "field", "why"),
+@each_row(
+    "fields, field, why",
     [
         ({"variants": "one"}, "variants", "Two to 4 lines are needed."),
         ({"variants": "a\nb\nc\nd\ne"}, "variants", "Two to 4 lines are needed."),

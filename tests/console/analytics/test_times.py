@@ -11,6 +11,7 @@ from mailqueue.contract.analytics import Bucket
 from mailqueue.contract.counts import CountRate
 from tests import make
 from tests.console.visiting import Visiting, Visitor
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -18,8 +19,8 @@ ANALYTICS = "/console/projects/default/analytics"
 NOW = datetime(2030, 3, 31, 12, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("query", "why"),
+@each_row(
+    "query, why",
     [
         ("period=ages", "Time must be one of those shown"),
         ("period=days", "First day is needed"),

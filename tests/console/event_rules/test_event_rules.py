@@ -11,6 +11,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.inbox import rules
 from tests import make
 from tests.console.visiting import Visiting, Visitor
+from tests.rows import each_row
 from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
@@ -155,8 +156,8 @@ async def test_a_form_that_another_change_has_made_old_changes_nothing(
     assert kept.key == "$.id"
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@each_row(
+    "fields, field",
     [
         ({"name": "Order placed"}, "name"),
         ({"event_type": ""}, "event_type"),
@@ -232,7 +233,7 @@ async def test_a_sample_that_the_rule_does_not_take_is_answered_with_the_reason(
     assert "It would fail." in unescape(without.text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "payload",
     [
         *("", "{", "[]", "null", "7", '{"a": NaN}', '{"a": 1e999}', '{"a": "\\u0000"}'),

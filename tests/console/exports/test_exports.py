@@ -14,6 +14,7 @@ from mailqueue.core.errors import InvalidField
 from tests import make
 from tests.analytics.exports import steps
 from tests.console.visiting import Visiting, Visitor
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -119,8 +120,8 @@ async def test_a_form_begins_one_export_however_often_it_is_sent(
     assert count == 1
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@each_row(
+    "fields, field",
     [
         ({"period": "days", "since": "2030-02-30"}, "since"),
         ({"period": "days", "since": "2020-02-02", "until": "2020-02-01"}, "until"),

@@ -13,6 +13,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.channel import ButtonPress
 from tests.api.support.calling import Calling
+from tests.rows import each_row
 from tests.watch.buttons.pressing import (
     KEY,
     OTHER,
@@ -140,7 +141,7 @@ async def test_old_or_wrongly_signed_requests_are_refused(
     assert await muted(conn) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         b"",
