@@ -90,8 +90,18 @@ def test_a_row_that_stopped_its_worker_is_named_and_queued_again(
     assert findings(on_fresh_db)["rows that stop workers"]["state"] == "ok"
 
 
-def test_a_row_that_waits_is_cancelled(on_fresh_db: Cli, spec: QueueSpec) -> None:
+def test_a_row_that_waits_is_cancelled_and_read_by_no_other_project(
+    on_fresh_db: Cli, spec: QueueSpec
+) -> None:
     row = filled(on_fresh_db, spec)
+
+    async def as_tenant(conn: Conn) -> None:
+        await conn.execute("SET ROLE mailqueue_api")
+        await conn.execute("SELECT set_config('mailqueue.project', %s, false)", (str(uuid4()),))
+        with pytest.raises(InsufficientPrivilege, match="another project"):
+            await make.scalar(conn, "SELECT mailqueue.why(%s)", row)
+
+    on_fresh_db.sql(as_tenant)
 
     assert on_fresh_db.json("queue", "cancel", row) == [{"queue": spec.name, "rows": 1}]
     shown = on_fresh_db.json("queue", "show", row)
@@ -123,15 +133,3 @@ def test_why_tells_who_handles_a_row_and_that_it_is_handled_alone(
     assert "tried once, next attempt at" in why
     alone = "it is handled alone, in a process of its own: gone;"
     assert f"{alone} to give it up: mailqueue queue cancel {row}" in why
-
-
-def test_a_tenant_reads_nothing_of_other_projects(on_fresh_db: Cli, spec: QueueSpec) -> None:
-    row = filled(on_fresh_db, spec)
-
-    async def as_tenant(conn: Conn) -> None:
-        await conn.execute("SET ROLE mailqueue_api")
-        await conn.execute("SELECT set_config('mailqueue.project', %s, false)", (str(uuid4()),))
-        with pytest.raises(InsufficientPrivilege, match="another project"):
-            await make.scalar(conn, "SELECT mailqueue.why(%s)", row)
-
-    on_fresh_db.sql(as_tenant)
