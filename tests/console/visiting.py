@@ -136,7 +136,10 @@ def fields_of(html: str, action: str) -> dict[str, str]:
 async def visiting(
     database: DatabaseSettings, *, link_mailer: LinkMailer | None = None, **options: Any
 ) -> AsyncIterator[Visiting]:
-    async with open_pool(database) as pool, open_replica(database) as replica:
+    async with (
+        open_pool(database, is_required=False) as pool,
+        open_replica(database) as replica,
+    ):
         settings = settings_for(database, **options)
         pages = console_routes(
             settings,

@@ -129,7 +129,7 @@ class Visitor:
 
 @asynccontextmanager
 async def visiting(database: DatabaseSettings, **options: Any) -> AsyncIterator[Visiting]:
-    async with open_pool(database) as pool:
+    async with open_pool(database, is_required=False) as pool:
         given = {"master_key": Secret(MASTER), "public_url": ORIGIN} | options
         settings = settings_for(database, **given)
         services = replace(build_services(settings, pool), passwords=Passwords(QUICK))

@@ -10,7 +10,7 @@ import httpx2
 from mailqueue.administration import administrators
 from mailqueue.api.app import create_app
 from mailqueue.db.fetch import Conn
-from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.db.pool import Pool, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
@@ -43,9 +43,9 @@ class Administering:
 @asynccontextmanager
 async def administering(database: DatabaseSettings, **options: Any) -> AsyncIterator[Administering]:
     settings = settings_for(database, **options)
-    async with connect(database) as conn:
-        made = await administrators.create(conn, "ann", by="root@host")
-    async with open_pool(database) as pool:
+    async with open_pool(database, is_required=False) as pool:
+        async with pool.connection() as conn:
+            made = await administrators.create(conn, "ann", by="root@host")
         app = create_app(settings, pool, services=build_services(settings, pool))
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:

@@ -40,7 +40,7 @@ async def for_anybody(url: str) -> AsyncIterator[httpx2.AsyncClient]:
     async def anybody(token: str) -> Admin:
         return Admin(token, "token")
 
-    async with open_pool(database) as pool:
+    async with open_pool(database, is_required=False) as pool:
         services = replace(build_services(given, pool), admin_of=anybody)
         app = create_app(given, pool, services=services)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)

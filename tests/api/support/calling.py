@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from mailqueue.api.app import create_app
-from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.db.replica import open_replica
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
 from mailqueue.tenants.keys.manage import issue_key
@@ -63,10 +63,15 @@ def settings_for(database: DatabaseSettings, **options: Any) -> Settings:
 
 @asynccontextmanager
 async def calling(database: DatabaseSettings, **options: Any) -> AsyncIterator[Calling]:
-    async with connect(database) as conn:
-        await make.sender_account(conn, name="relay")
-        issued = await issue_key(conn, "default", "tests", is_test=False, requests_per_second=MANY)
-    async with open_pool(database) as pool, open_replica(database) as replica:
+    async with (
+        open_pool(database, is_required=False) as pool,
+        open_replica(database) as replica,
+    ):
+        async with borrow(pool, database) as conn:
+            await make.sender_account(conn, name="relay")
+            issued = await issue_key(
+                conn, "default", "tests", is_test=False, requests_per_second=MANY
+            )
         settings = settings_for(database, **options)
         services = build_services(settings, pool)
         app = create_app(settings, pool, services=services, replica=replica)

@@ -11,7 +11,7 @@ import httpx2
 from mailqueue.api.app import create_app
 from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
-from mailqueue.db.pool import connect, open_pool
+from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
@@ -71,21 +71,21 @@ async def wired(
     name_servers: tuple[NameServer, ...] = (),
 ) -> AsyncIterator[Wired]:
     """Serve projects `shop` and `other`, neither with a sender account."""
-    async with connect(database) as conn:
-        project_id = await make.project(conn, "shop")
-        await make.project(conn, "other")
-        issued = [
-            await issue_key(conn, "shop", "all", is_test=False, requests_per_second=10_000),
-            await issue_key(conn, "other", "all", is_test=False, requests_per_second=10_000),
-            await issue_key(conn, "shop", "reads", is_test=False, scopes=[Scope.PROJECT_READ]),
-        ]
     settings = replace(
         settings_for(database),
         master_key=Secret(MASTER),
         allowed_hosts=allowed_hosts,
         name_servers=name_servers,
     )
-    async with open_pool(database) as pool:
+    async with open_pool(database, is_required=False) as pool:
+        async with pool.connection() as conn:
+            project_id = await make.project(conn, "shop")
+            await make.project(conn, "other")
+            issued = [
+                await issue_key(conn, "shop", "all", is_test=False, requests_per_second=10_000),
+                await issue_key(conn, "other", "all", is_test=False, requests_per_second=10_000),
+                await issue_key(conn, "shop", "reads", is_test=False, scopes=[Scope.PROJECT_READ]),
+            ]
         app = create_app(settings, pool, services=build_services(settings, pool))
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=True)
         async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as http:
