@@ -6,11 +6,19 @@ import pytest
 
 from tests import make
 from tests.console.visiting import PASSWORD, Visiting
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
 EMAILS = "/console/projects/default/emails"
 HTTPS = "https://console.example.com"
+
+
+@pytest.fixture
+async def ann_at(console: Visiting) -> Visiting:
+    """The console, of which ann is a user."""
+    await console.add_user("ann")
+    return console
 
 
 async def test_a_session_begins_and_ends_and_only_its_hash_is_stored(console: Visiting) -> None:
@@ -127,7 +135,7 @@ async def test_a_session_that_is_used_goes_on(console: Visiting) -> None:
     assert age < timedelta(minutes=1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "path",
     [
         "https://evil.example.com/",
@@ -141,9 +149,8 @@ async def test_a_session_that_is_used_goes_on(console: Visiting) -> None:
         "/console/x\r\nSet-Cookie: a=b",
     ],
 )
-async def test_after_the_login_a_browser_stays_in_the_console(console: Visiting, path: str) -> None:
-    await console.add_user("ann")
-    async with console.visitor() as visitor:
+async def test_after_the_login_a_browser_stays_in_the_console(ann_at: Visiting, path: str) -> None:
+    async with ann_at.visitor() as visitor:
         response = await visitor.log_in("ann", next=path)
 
     assert response.headers["location"] == "/console"

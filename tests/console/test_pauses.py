@@ -1,11 +1,14 @@
 """Pauses in the console: by form, once, for one project, with what is wrong at its field."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 from tests.mail.claim.steps import claim
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -16,6 +19,18 @@ async def shop(console: Visiting, conn: Conn) -> None:
     project = await make.project(conn, "shop")
     await make.sender_account(conn, project_id=project, name="relay")
     await console.add_user("ann", "project_admin", "shop")
+
+
+AtShop = tuple[Conn, Visitor]
+
+
+@pytest.fixture
+async def at_shop(console: Visiting) -> AsyncIterator[AtShop]:
+    """A connection, and an administrator of the shop who has logged in."""
+    async with console.connection() as conn, console.visitor() as visitor:
+        await shop(console, conn)
+        await visitor.log_in("ann")
+        yield conn, visitor
 
 
 async def paused(visitor: Visitor, **fields: str) -> int:
@@ -55,8 +70,8 @@ async def test_what_is_paused_waits_until_it_is_resumed(
         assert any("ann (console)" in actor for (actor,) in await make.rows(conn, actors))
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
+@each_row(
+    "fields, said",
     [
         ({"kind": "campaign", "name": ""}, "Is needed."),
         ({"kind": "sender", "name": "nothing"}, "This project has no sender account"),
@@ -73,30 +88,18 @@ async def test_what_is_paused_waits_until_it_is_resumed(
             "Pause this campaign before its first email is queued",
         ),
     ],
-    ids=[
-        "no-name",
-        "no-sender",
-        "no-domain",
-        "no-span",
-        "other-project",
-        "no-kind",
-        "long-reason",
-        "campaign-without-emails",
-    ],
 )
 async def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
-    console: Visiting, fields: dict[str, str], said: str
+    at_shop: AtShop, fields: dict[str, str], said: str
 ) -> None:
-    async with console.connection() as conn, console.visitor() as visitor:
-        await shop(console, conn)
-        await visitor.log_in("ann")
-        form = await visitor.form(f"{PAUSES}/new", f"{PAUSES}/new")
-        response = await visitor.post(f"{PAUSES}/new", form | fields)
+    conn, visitor = at_shop
+    form = await visitor.form(f"{PAUSES}/new", f"{PAUSES}/new")
+    response = await visitor.post(f"{PAUSES}/new", form | fields)
 
-        assert response.status_code == 422
-        assert said in response.text
-        assert f'value="{fields["name"]}"' in response.text
-        assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.paused") == 0
+    assert response.status_code == 422
+    assert said in response.text
+    assert f'value="{fields["name"]}"' in response.text
+    assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.paused") == 0
 
 
 async def test_a_transaction_for_one_project_pauses_nothing_of_another(conn: Conn) -> None:
@@ -168,17 +171,15 @@ async def test_a_project_and_its_accounts_lead_to_their_pauses(console: Visiting
             assert PAUSES + "/" not in (await other.get("/console/projects/shop/overview")).text
 
 
-@pytest.mark.parametrize("name", ["a b", "@", "..", "%00", "x" * 300, "<script>"])
-async def test_whatever_is_named_is_counted(console: Visiting, name: str) -> None:
-    async with console.connection() as conn, console.visitor() as visitor:
-        await shop(console, conn)
-        await visitor.log_in("ann")
-        for kind in ("campaign", "domain", "sender", "project"):
-            for page in ("new", "end"):
-                answer = await visitor.get(f"{PAUSES}/{page}?kind={kind}&name={name}")
-                assert answer.status_code == 200, (kind, page)
-        assert (await visitor.get(f"{PAUSES}/new?kind=platform&name=x")).status_code == 200
-        assert (await visitor.get(f"{PAUSES}/end?kind=platform&name=x")).status_code == 422
+@each_row("name", ["a b", "@", "..", "%00", "x" * 300, "<script>"])
+async def test_whatever_is_named_is_counted(at_shop: AtShop, name: str) -> None:
+    _, visitor = at_shop
+    for kind in ("campaign", "domain", "sender", "project"):
+        for page in ("new", "end"):
+            answer = await visitor.get(f"{PAUSES}/{page}?kind={kind}&name={name}")
+            assert answer.status_code == 200, (kind, page)
+    assert (await visitor.get(f"{PAUSES}/new?kind=platform&name=x")).status_code == 200
+    assert (await visitor.get(f"{PAUSES}/end?kind=platform&name=x")).status_code == 422
 
 
 async def test_a_campaign_is_paused_before_its_first_email_where_that_is_asked(

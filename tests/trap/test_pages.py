@@ -42,7 +42,7 @@ def client_of(
 
 @pytest.fixture
 async def pool(database: DatabaseSettings) -> AsyncIterator[Pool]:
-    async with open_pool(database) as opened:
+    async with open_pool(database, is_required=False) as opened:
         yield opened
 
 

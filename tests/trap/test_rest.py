@@ -27,7 +27,7 @@ WITH_FILE = (
 
 @pytest.fixture
 async def pool(database: DatabaseSettings) -> AsyncIterator[Pool]:
-    async with open_pool(database) as opened:
+    async with open_pool(database, is_required=False) as opened:
         yield opened
 
 

@@ -1,6 +1,7 @@
 """A/B tests over HTTP: created, sent, shown, decided and cancelled."""
 
 from collections import Counter
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
 from tests.analytics.ab_tests import steps
-from tests.api.support.wired import wired
+from tests.api.support.wired import Wired, wired
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 PATH = "/v1/analytics/ab-tests"
@@ -21,6 +23,12 @@ SPRING: dict[str, Any] = {
     "sample_percent": 50,
     "min_sample": 5,
 }
+
+
+@pytest.fixture
+async def api(database: DatabaseSettings) -> AsyncIterator[Wired]:
+    async with wired(database) as made:
+        yield made
 
 
 async def test_a_test_is_created_sent_evaluated_and_shown(database: DatabaseSettings) -> None:
@@ -90,8 +98,8 @@ async def test_tests_of_others_are_not_there_and_reading_keys_change_none(
         assert (await api.call("GET", PATH, key=api.other)).json()["data"] == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@each_row(
+    "fields, field",
     [
         ({"variants": SPRING["variants"][:1]}, "variants"),
         ({"variants": [SPRING["variants"][0], {"name": "B", "share": 40}]}, "share"),
@@ -103,9 +111,8 @@ async def test_tests_of_others_are_not_there_and_reading_keys_change_none(
     ],
 )
 async def test_what_a_test_may_not_be_is_refused_by_name_over_http(
-    database: DatabaseSettings, fields: dict[str, Any], field: str
+    api: Wired, fields: dict[str, Any], field: str
 ) -> None:
-    async with wired(database) as api:
-        answer = await api.call("POST", PATH, SPRING | fields)
-        assert answer.status_code == 422, answer.text
-        assert field in answer.text
+    answer = await api.call("POST", PATH, SPRING | fields)
+    assert answer.status_code == 422, answer.text
+    assert field in answer.text

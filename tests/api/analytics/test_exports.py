@@ -1,6 +1,7 @@
 """Exports over HTTP: begun, followed, fetched by a key or a signed link, and deleted."""
 
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,9 +17,16 @@ from mailqueue.tenants.model import Scope
 from tests import make
 from tests.analytics.exports import steps
 from tests.api.support.wired import Wired, wired
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 EXPORT = "/v1/analytics/export"
+
+
+@pytest.fixture
+async def api(database: DatabaseSettings) -> AsyncIterator[Wired]:
+    async with wired(database) as made:
+        yield made
 
 
 async def test_a_file_is_fetched_by_the_key_and_by_a_link_without_one(
@@ -89,8 +97,8 @@ def test_a_link_ends_with_its_hour_and_before_its_file() -> None:
     assert links.end_of(now, now + timedelta(minutes=5)) == now + timedelta(minutes=5)
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({"kind": "persons"}, "kind"),
         ({"kind": "emails", "format": "xls"}, "format"),
@@ -110,12 +118,11 @@ def test_a_link_ends_with_its_hour_and_before_its_file() -> None:
     ],
 )
 async def test_what_cannot_be_exported_is_refused_by_name(
-    database: DatabaseSettings, body: dict[str, Any], field: str
+    api: Wired, body: dict[str, Any], field: str
 ) -> None:
-    async with wired(database) as api:
-        answer = await api.call("POST", EXPORT, body)
-        assert answer.status_code == 422
-        assert field in answer.text
+    answer = await api.call("POST", EXPORT, body)
+    assert answer.status_code == 422
+    assert field in answer.text
 
 
 @pytest.mark.parametrize(

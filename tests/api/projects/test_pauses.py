@@ -13,6 +13,7 @@ from mailqueue.tenants.model import EVERY_SCOPE, Scope
 from tests import make
 from tests.api.support.administering import Administering, administering
 from tests.mail.claim.steps import claim
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +37,11 @@ async def key_of(admin: Administering, scopes: Collection[str] = EVERY_SCOPE) ->
         )
         made = await issue_key(conn, "shop", "web", is_test=False, scopes=scopes)
     return {"X-API-Key": made.key.reveal()}
+
+
+@pytest.fixture
+async def headers(admin: Administering) -> dict[str, str]:
+    return await key_of(admin)
 
 
 async def send(
@@ -75,8 +81,8 @@ async def test_what_is_paused_waits_until_it_is_resumed(
     assert {each["project"] for each in log["data"]} == {"shop"}
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
+@each_row(
+    "body, field",
     [
         ({"kind": "route", "name": "x"}, "kind"),
         ({"kind": "campaign"}, "name"),
@@ -90,10 +96,8 @@ async def test_what_is_paused_waits_until_it_is_resumed(
     ],
 )
 async def test_a_pause_that_cannot_be_is_refused_with_the_field(
-    admin: Administering, body: dict[str, str], field: str
+    admin: Administering, headers: dict[str, str], body: dict[str, str], field: str
 ) -> None:
-    headers = await key_of(admin)
-
     refused = await send(admin, PAUSES, body, headers)
 
     assert (refused.status_code, refused.json()["field"]) == (422, field)

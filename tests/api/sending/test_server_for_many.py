@@ -1,5 +1,6 @@
 """A batch with a custom SMTP server: stored encrypted for each mail, sent by it only, deleted."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,8 +13,15 @@ from tests.api.support.calling import error_of
 from tests.mail.claim.steps import claim
 from tests.mail.direct.inline import PASSWORD, USER
 from tests.mail.direct.queueing import Queued, queued
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def direct(database: DatabaseSettings) -> AsyncIterator[Queued]:
+    async with queued(database) as made:
+        yield made
 
 
 async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
@@ -53,8 +61,8 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
         await direct.books()
 
 
-@pytest.mark.parametrize(
-    ("changes", "named", "field"),
+@each_row(
+    "changes, named, field",
     [
         ({}, {"queue": False}, "smtp_override"),
         ({}, {"host": "no host"}, "smtp_override.host"),
@@ -65,17 +73,16 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
     ],
 )
 async def test_a_batch_with_a_server_is_refused_whole(
-    database: DatabaseSettings, changes: dict[str, Any], named: dict[str, Any], field: str
+    direct: Queued, changes: dict[str, Any], named: dict[str, Any], field: str
 ) -> None:
-    async with queued(database) as direct:
-        body = batch(direct) | changes
-        body["smtp_override"] |= named
+    body = batch(direct) | changes
+    body["smtp_override"] |= named
 
-        refused = await direct.api.post("/v1/send/batch", body)
+    refused = await direct.api.post("/v1/send/batch", body)
 
-        assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
-        assert await direct.kept() == 0
-        assert await direct.value("SELECT count(*) FROM mailqueue.email_queue") == 0
+    assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
+    assert await direct.kept() == 0
+    assert await direct.value("SELECT count(*) FROM mailqueue.email_queue") == 0
 
 
 def batch(direct: Queued) -> dict[str, Any]:

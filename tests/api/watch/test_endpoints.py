@@ -11,6 +11,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import Calling, calling
 from tests.api.support.wired import MASTER
+from tests.rows import each_row
 from tests.watch.watching import TOKEN
 
 pytestmark = pytest.mark.anyio
@@ -30,6 +31,11 @@ SECRET = "correct horse"
 
 async def user(api: Calling, email: str = "Ann@Example.com") -> str:
     return str((await api.post(USERS, {"email": email})).json()["id"])
+
+
+@pytest.fixture
+async def owner(api: Calling) -> str:
+    return await user(api)
 
 
 def new_inbox(owner: str, **fields: Any) -> dict[str, Any]:
@@ -102,8 +108,8 @@ async def test_an_inbox_is_watched_paused_resumed_reconnected_and_removed(api: C
     assert (await api.get(one)).status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@each_row(
+    "fields, field",
     [
         ({"host": "127.0.0.1"}, "host"),
         ({"host": "exa mple"}, "host"),
@@ -118,9 +124,9 @@ async def test_an_inbox_is_watched_paused_resumed_reconnected_and_removed(api: C
     ],
 )
 async def test_an_invalid_inbox_is_refused_with_the_field(
-    api: Calling, fields: dict[str, Any], field: str
+    api: Calling, owner: str, fields: dict[str, Any], field: str
 ) -> None:
-    refused = await api.post(INBOXES, new_inbox(await user(api), **fields))
+    refused = await api.post(INBOXES, new_inbox(owner, **fields))
 
     assert refused.status_code == 422, refused.text
     assert field in refused.text

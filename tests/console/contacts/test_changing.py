@@ -16,6 +16,7 @@ from mailqueue.timed_events import events
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 from tests.contacts import people
+from tests.rows import each_row
 from tests.sequences import running
 
 pytestmark = pytest.mark.anyio
@@ -135,8 +136,15 @@ async def test_a_contact_is_added_once_with_all_its_fields(
     assert acts == ["contact.added"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@pytest.fixture
+async def ben(console: Visiting) -> None:
+    """Another contact."""
+    async with console.connection() as conn:
+        await people.added(conn, await make.project_named(conn), "ben@example.com")
+
+
+@each_row(
+    "fields, field",
     [
         ({"email": "nobody"}, "email"),
         ({"email": ""}, "email"),
@@ -151,11 +159,10 @@ async def test_a_contact_is_added_once_with_all_its_fields(
         ({"consented_at": "tomorrow"}, "consented_at"),
     ],
 )
+@pytest.mark.usefixtures("ben")
 async def test_a_wrong_value_stands_at_its_field_with_what_was_typed(
     console: Visiting, visitor: Visitor, fields: dict[str, str], field: str
 ) -> None:
-    async with console.connection() as conn:
-        await people.added(conn, await make.project_named(conn), "ben@example.com")
     typed = {"email": "ann@example.com", "last_name": HOSTILE} | fields
     response = await visitor.submit(NEW, NEW, **typed)
     async with console.connection() as conn:

@@ -9,6 +9,7 @@ from mailqueue.contract.contacts import OptIn
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 from tests.contacts import people
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
@@ -72,8 +73,15 @@ async def test_a_list_is_added_once_changed_and_removed_and_its_contacts_stay(
     ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
+@pytest.fixture
+async def list_there(console: Visiting) -> None:
+    """The list `there`."""
+    async with console.connection() as conn:
+        await people.list_of(conn, await make.project_named(conn), "there")
+
+
+@each_row(
+    "fields, field",
     [
         ({"name": "No List"}, "name"),
         ({"name": "there"}, "name"),
@@ -83,11 +91,10 @@ async def test_a_list_is_added_once_changed_and_removed_and_its_contacts_stay(
         ({"description": "x" * 501}, "description"),
     ],
 )
+@pytest.mark.usefixtures("list_there")
 async def test_a_wrong_value_of_a_list_stands_at_its_field(
     console: Visiting, visitor: Visitor, fields: dict[str, str], field: str
 ) -> None:
-    async with console.connection() as conn:
-        await people.list_of(conn, await make.project_named(conn), "there")
     response = await visitor.submit(NEW, NEW, **({"name": "news"} | fields))
     async with console.connection() as conn:
         count = await make.scalar(conn, "SELECT count(*) FROM mailqueue.contact_lists")

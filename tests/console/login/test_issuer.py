@@ -1,6 +1,7 @@
 """Logins at an OpenID Connect issuer: who gets in, as whom, and with which role and projects."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,11 +11,18 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.oidc.issuer import WELL_KNOWN, ec_key, written
 from tests.adapters.sending.fake import says
-from tests.console.login.hostile import START, at_issuer, text_of
+from tests.console.login.hostile import START, AtIssuer, at_issuer, text_of
 from tests.console.visiting import Visiting
+from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 EMAILS = "/console/projects/shop/emails"
+
+
+@pytest.fixture
+async def at(database: DatabaseSettings) -> AsyncIterator[AtIssuer]:
+    async with at_issuer(database) as made:
+        yield made
 
 
 async def projects(console: Visiting, *names: str) -> None:
@@ -243,13 +251,9 @@ async def test_a_new_key_of_the_issuer_is_fetched_once(
     assert fetches == 2
 
 
-@pytest.mark.parametrize(
-    "path", ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "/x"]
-)
-async def test_after_the_login_a_browser_stays_in_the_console(
-    database: DatabaseSettings, path: str
-) -> None:
-    async with at_issuer(database) as at, at.console.visitor() as visitor:
+@each_row("path", ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "/x"])
+async def test_after_the_login_a_browser_stays_in_the_console(at: AtIssuer, path: str) -> None:
+    async with at.console.visitor() as visitor:
         response = await at.log_in(visitor, path, groups=["admins"])
 
     assert response.headers["location"] == "/console"
