@@ -170,6 +170,32 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
         ),
     ),
     (
+        "Canaries and traces",
+        (
+            Panel(
+                "Time since a canary email",
+                [("mailqueue_canary_age_seconds", "{{provider}} {{stage}}")],
+                "s",
+                help="Of the account of a provider whose last one is oldest.",
+            ),
+            Panel(
+                "Canary emails that are absent",
+                [("mailqueue_canary_late > 0", "{{provider}} {{stage}}")],
+                kind="table",
+                help="`mailqueue canary list` names the accounts.",
+            ),
+            Panel(
+                "Spans a second",
+                [("clamp_min(deriv(mailqueue_trace_spans[5m]), 0)", "{{result}}")],
+            ),
+            Panel(
+                "Time for which spans wait",
+                [("mailqueue_trace_age_seconds", "traces")],
+                "s",
+            ),
+        ),
+    ),
+    (
         "HTTP",
         (
             Panel("Requests a second", [(_rate(f"{HTTP}_count", "status"), "{{status}}")]),

@@ -92,6 +92,8 @@ def _settings() -> dict[str, str]:
         # Where the service rabbitmq runs:
         "MAILQUEUE_RABBITMQ_URL": "",
         "MAILQUEUE_RABBITMQ_QUEUES": "",
+        # Where the service traces runs:
+        "MAILQUEUE_TRACES_URL": "",
     }
 
 

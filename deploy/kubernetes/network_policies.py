@@ -11,6 +11,7 @@ SMTP_PORTS = (25, 465, 587, 2525)
 HTTPS_PORTS = (443,)
 IMAP_PORTS = (143, 993)
 BROKER_PORTS = (5671, 5672)
+COLLECTOR_PORTS = (4318,)
 OURS = (
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -35,6 +36,8 @@ INTERNET_BY_SERVICE: dict[str, tuple[int, ...] | None] = {
     "inbound": HTTPS_PORTS,
     "submission": HTTPS_PORTS,
     "upkeep": HTTPS_PORTS,
+    # A collector of a provider; one in the cluster is beside Prometheus.
+    "traces": HTTPS_PORTS,
     "migrate": None,
     "bounces": None,
     "rabbitmq": None,
@@ -42,6 +45,8 @@ INTERNET_BY_SERVICE: dict[str, tuple[int, ...] | None] = {
 """Ports in the internet that pods connect to, by service; None: no pod of it connects there."""
 TO_BROKER = ("rabbitmq", "webhooks")
 """Services that connect to RabbitMQ, in the namespace of that name."""
+TO_COLLECTOR = ("traces",)
+"""Services that connect to a collector of OpenTelemetry, in the namespace `monitoring`."""
 
 Spec = dict[str, Any]
 
@@ -109,6 +114,8 @@ def egress_policies(services: tuple[str, ...], pods_of: Any) -> Iterator[tuple[s
             rules.append(internet | ({"ports": listed(ports)} if ports else {}))
         if name in TO_BROKER:
             rules.append({"to": [namespace("rabbitmq")], "ports": listed(BROKER_PORTS)})
+        if name in TO_COLLECTOR:
+            rules.append({"to": [namespace("monitoring")], "ports": listed(COLLECTOR_PORTS)})
         if rules:
             spec = {
                 "podSelector": {"matchLabels": pods_of(name)},

@@ -26,6 +26,8 @@ METRICS_PORT = 9464
 PROXIED = "172.30.25.0/24"
 """Network of the proxy and what it asks: mailqueue believes the address of clients from there."""
 PUBLISHED = {"submission": ["587:2587"], "bounces": ["25:2526"]}
+NAMED_HERE = {"traces_url": "http://tempo:4318/v1/traces"}
+"""Variables that a service needs and that this stack has a value for."""
 LOGINS = ("migrate", "api", "worker")
 SECRETS = {
     "master_key": "master.key",
@@ -148,11 +150,11 @@ def _service(one: Service) -> dict[str, Any]:
         found["networks"] = ["default", "proxied"]
     if one.name in PUBLISHED:
         found["ports"] = PUBLISHED[one.name]
-    if one.needs:  # its variables are missing: the operator sets them, and names the profile
+    if one.needs:  # the operator sets the variables that are missing, and names the profile
         found["profiles"] = [one.name]
         for variable in one.needs:
             name = f"MAILQUEUE_{variable.upper()}"
-            found["environment"][name] = f"${{{name}:-}}"
+            found["environment"][name] = f"${{{name}:-{NAMED_HERE.get(variable, '')}}}"
     return found
 
 

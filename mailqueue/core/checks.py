@@ -25,6 +25,7 @@ CHECKS = (
     "health_of_tracking",
     "health_of_domains",
     "health_of_canaries",
+    "health_of_traces",
     "health_of_maintenance",
     "health_of_server",
     "health_of_indexes",

@@ -137,14 +137,14 @@ class TraceExporter:
         spans = [span for step in steps for span in spans_of(step)]
         sent, left_out, error = len(spans), 0, None
         if page.is_old and steps:
-            sent, left_out, error = 0, len(steps), "the collector was down for too long"
+            sent, left_out, error = 0, len(spans), "the collector was down for too long"
         elif spans:
             posted = await self._poster.post(self._target.url, self._headers(), encode(spans))
             error = _fault_of(posted)
             if error is not None and posted.status not in _UNUSABLE:
                 return await self._failed(posted, error)
             if error is not None:
-                sent, left_out = 0, len(steps)
+                sent, left_out = 0, len(spans)
             else:
                 rejected, error = rejected_of(_document(posted.body))
                 left_out = min(rejected, sent)

@@ -9,7 +9,7 @@ SELECT mailqueue.describe_columns('trace_export', ARRAY[
     ['holder', 'Id of the process that exports; NULL: none.'],
     ['lease_until', 'Time from which another process may export.'],
     ['spans', 'Spans that the collector has taken.'],
-    ['left_out', 'Attempts and events that were left out: the collector refused them, or was down for too long.'],
+    ['left_out', 'Spans that were left out: the collector refused them, or was down for too long.'],
     ['last_error', 'Why the collector did not take the last page; NULL: it did.'],
     ['exported_at', 'Last time at which the collector took spans.']
 ]);

@@ -77,6 +77,7 @@ def environment_of(service: dict[str, Any], url: str, data: Path) -> dict[str, s
         "MAILQUEUE_ARCHIVE": str(data / "archive"),
         "MAILQUEUE_RABBITMQ_URL": "amqp://127.0.0.1:1/",  # it is ready without its broker too
         "MAILQUEUE_RABBITMQ_QUEUES": "mailqueue=default",
+        "MAILQUEUE_TRACES_URL": "http://127.0.0.1:1/v1/traces",  # and without its collector
     }
 
 

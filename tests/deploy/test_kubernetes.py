@@ -106,7 +106,7 @@ def test_every_pod_runs_without_rights_and_is_probed() -> None:
         assert one["securityContext"]["readOnlyRootFilesystem"]
         assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}
         assert one["livenessProbe"]["httpGet"] == {"path": "/livez", "port": "metrics"}
-        listens = name in {each.name for each in LISTENERS} - {"rabbitmq", "idle"}
+        listens = name in {each.name for each in LISTENERS} - {"rabbitmq", "idle", "traces"}
         assert ("readinessProbe" in one) is listens
 
 

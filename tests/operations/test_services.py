@@ -166,6 +166,41 @@ async def test_a_bounce_domain_needs_its_listener_unless_bounces_come_by_http(co
     assert "mailqueue worker bounces" in fix
 
 
+@pytest.mark.parametrize(
+    ("behind", "leased", "state", "says"),
+    [
+        ("23 h", "-1 h", "ok", "warning: no process runs: traces (traces wait since "),
+        ("25 h", "-1 h", "ok", "ok: every listener that is needed runs"),
+        ("9 min", "1 min", "ok", "warning: no process runs: traces (traces wait since "),
+        ("11 min", "1 min", "warning", "it answered 503"),
+    ],
+)
+async def test_traces_that_wait_need_their_exporter_and_its_collector(
+    conn: Conn, behind: str, leased: str, state: str, says: str
+) -> None:
+    await conn.execute(
+        "INSERT INTO mailqueue.trace_export (exported_to, horizon, holder, lease_until, last_error,"
+        " spans, left_out) VALUES (now() - %s::interval, now(), gen_random_uuid(),"
+        " now() + %s::interval, 'it answered 503', 7, 2)",
+        (behind, leased),
+    )
+    query = "SELECT state, found, fix FROM mailqueue.health WHERE name = 'traces'"
+    [(found, told, fix)] = await make.rows(conn, query)
+    services, why, _ = await check(conn)
+
+    assert found == state
+    assert f"{services}: {why}".startswith(says) or says in told
+    assert (fix is None) == (state == "ok")
+    gauges = {
+        (name, *labels): value
+        for name, labels, value in await make.rows(conn, "SELECT * FROM mailqueue.gauges()")
+        if "_trace_" in name
+    }
+    assert gauges.pop(("mailqueue_trace_spans", "exported")) == 7
+    assert gauges.pop(("mailqueue_trace_spans", "left_out")) == 2
+    assert [*gauges] == ([] if behind == "25 h" else [("mailqueue_trace_age_seconds",)])
+
+
 async def test_a_transaction_of_one_project_sees_no_services(conn: Conn) -> None:
     project = await make.project(conn, "shop")
     async with conn.transaction():

@@ -230,6 +230,9 @@ SERVICES = (
         ),
         examples=("MAILQUEUE_TRACES_URL=http://127.0.0.1:4318/v1/traces mailqueue worker traces",),
         needs=("traces_url",),
+        need="need_of_traces",
+        container="traces",
+        unit="mailqueue-traces",
     ),
     Service(
         name="inbound",

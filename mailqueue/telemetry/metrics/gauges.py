@@ -124,6 +124,15 @@ GAUGES = (
         "Whether canary emails by an account are absent for more than three intervals.",
         ("provider", "stage"),
     ),
+    Gauge(
+        "mailqueue_trace_spans",
+        "Spans of traces that the collector took, and those that were left out, ever.",
+        ("result",),
+    ),
+    Gauge(
+        "mailqueue_trace_age_seconds",
+        "Time since which spans of traces wait to be exported; absent where none are.",
+    ),
 )
 
 

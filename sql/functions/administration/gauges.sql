@@ -1,7 +1,8 @@
 -- What monitoring reads of the database, from the boards of administrators: one function, so that any exporter of SQL
 -- results can show it too. Labels are words that the installation has few of: no address, id, project or account.
 
--- What ends or is found missing only when it is needed: archived WAL, keys, records of DNS, canaries.
+-- What ends or is found missing only when it is needed: archived WAL, keys, records of DNS, canaries,
+-- traces.
 CREATE OR REPLACE FUNCTION mailqueue.gauges_of_upkeep()
 RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE
@@ -38,9 +39,11 @@ AS $$
      GROUP BY r.record, s.state
     UNION ALL
     SELECT c.name, c.labels, c.value FROM mailqueue.gauges_of_canaries() AS c
+    UNION ALL
+    SELECT t.name, t.labels, t.value FROM mailqueue.gauges_of_traces() AS t
 $$;
 COMMENT ON FUNCTION mailqueue.gauges_of_upkeep() IS
-    'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, records of DNS, canaries.';
+    'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, DNS, canaries, traces.';
 
 CREATE OR REPLACE FUNCTION mailqueue.gauges() RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE SECURITY DEFINER

@@ -61,6 +61,15 @@ RETURN (SELECT CASE count(*) WHEN 1 THEN 'an inbox at an IMAP server is watched'
 COMMENT ON FUNCTION mailqueue.need_of_idle() IS
     'What the listener to inboxes has to run for; NULL: for nothing that is known.';
 
+-- After a day a collector no longer gets what it missed: then traces are off.
+CREATE OR REPLACE FUNCTION mailqueue.need_of_traces() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+RETURN (SELECT format('traces wait since %s', date_trunc('second', x.exported_to)) FROM mailqueue.trace_export AS x
+         WHERE x.exported_to > clock_timestamp() - interval '1 day');
+COMMENT ON FUNCTION mailqueue.need_of_traces() IS
+    'What the exporter of traces has to run for; NULL: for nothing that is known.';
+
 CREATE OR REPLACE FUNCTION mailqueue.service_board()
 RETURNS TABLE (service text, command text, need text, processes integer, hosts text[], since timestamptz,
                beat_at timestamptz)
