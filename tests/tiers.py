@@ -102,6 +102,7 @@ DEEP_PLACES = (
     "tests/submission/test_together.py",
     "tests/tenants/bounds/test_together.py",
     "tests/timed_events/test_kills.py",
+    "tests/traces/test_kills.py",
     "tests/tracking/test_machines.py",
     "tests/upgrade",
     "tests/watch/gmail/test_kills.py",

@@ -5,7 +5,7 @@ nothing else, and gets what was missed afterwards. One process at a time exports
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,18 +14,21 @@ from uuid import uuid4
 
 import orjson
 
+from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import MailqueueError
 from mailqueue.core.storable_text import storable
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Posted, Poster, WebhookHeaders
 from mailqueue.telemetry.log import get_logger
 from mailqueue.traces import store
-from mailqueue.traces.model import TracePage, TraceStep
+from mailqueue.traces.calls import call_spans
+from mailqueue.traces.model import TraceCall, TracePage, TraceSpan, TraceStep
 from mailqueue.traces.otlp import CONTENT_TYPE, encode, rejected_of
 from mailqueue.traces.spans import spans_of
 
 PAGE_STEPS = 500
-"""Attempts and events of one request, of 3 spans each at most: about 2 MB as JSON."""
+"""Attempts and events of one request, of 3 spans each at most; half as many calls of webhooks are
+beside them, of one span: about 2 MB as JSON."""
 MAX_AGE = timedelta(days=1)
 """Age from which what a collector did not take is left out."""
 FULL_PAGE = timedelta(seconds=59)
@@ -36,6 +39,7 @@ LEAST_SPAN = timedelta(milliseconds=100)
 """Time that a page covers at least: it reads all of it and takes the first PAGE_STEPS."""
 LEASE = timedelta(minutes=1)
 """Time after which another process exports in place of one that has died."""
+TOO_LONG = "the collector was down for too long"
 IDLE_SECONDS = 1.0
 HELD_SECONDS = 10.0
 MAX_WAIT_SECONDS = 60.0
@@ -63,6 +67,26 @@ class TraceTarget:
     url: str
     headers: WebhookHeaders = ()
     ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TracedSteps:
+    """What one request exports: steps up to `to`, None if none may be read yet, and calls."""
+
+    steps: Sequence[TraceStep] = ()
+    is_old: bool = False
+    to: tuple[datetime, str] | None = None
+    calls: Sequence[TraceCall] = ()
+    is_more: bool = False
+
+    def spans(self) -> tuple[list[TraceSpan], list[TraceSpan]]:
+        """Return the spans to export, and those that are too old for it."""
+        fresh, old = [], []
+        for step in self.steps:
+            (old if self.is_old else fresh).extend(spans_of(step))
+        for call in self.calls:
+            (old if call.is_old else fresh).extend(call_spans(call))
+        return fresh, old
 
 
 class TraceExporter:
@@ -115,52 +139,64 @@ class TraceExporter:
             page = await store.begin_page(
                 conn, self._id, lease=LEASE, max_age=self._max_age, is_start=self._is_start
             )
-        if page.state != "ready" or page.until is None:
-            return ExportState.HELD if page.state == "held" else ExportState.IDLE
-        self._is_start = False
-        is_behind = _is_behind(page)
-        narrow = _within(page, self._span)
-        async with self._lend() as conn:
-            steps = await store.read_page(
-                conn, narrow, ratio=self._target.ratio, limit=self._page_steps
-            )
-        to = _end_of(narrow, steps, self._page_steps)
-        is_more = to[0] < page.until or len(steps) >= self._page_steps or is_behind
-        state = await self._export(narrow, steps, to, is_more=is_more)
-        if state is not ExportState.FAILED and page.exported_to is not None:
-            self._span = max(2 * (to[0] - page.exported_to), LEAST_SPAN)
+        if page.state == "held":
+            return ExportState.HELD
+        taken = await self._read(page)
+        if taken.to is None and not taken.calls:
+            return ExportState.IDLE
+        state = await self._export(taken)
+        if state is not ExportState.FAILED and taken.to is not None and page.exported_to:
+            self._span = max(2 * (taken.to[0] - page.exported_to), LEAST_SPAN)
         return state
 
-    async def _export(
-        self, page: TracePage, steps: list[TraceStep], to: tuple[datetime, str], *, is_more: bool
-    ) -> ExportState:
-        spans = [span for step in steps for span in spans_of(step)]
-        sent, left_out, error = len(spans), 0, None
-        if page.is_old and steps:
-            sent, left_out, error = 0, len(spans), "the collector was down for too long"
-        elif spans:
+    async def _read(self, page: TracePage) -> TracedSteps:
+        """Return what is exported next: at most `page_steps` steps and half as many calls."""
+        ratio, most = self._target.ratio, self._page_steps
+        async with self._lend() as conn:
+            calls = await store.read_calls(
+                conn, ratio=ratio, max_age=self._max_age, limit=max(1, most // 2)
+            )
+            if page.state != "ready" or page.until is None:
+                return TracedSteps(calls=calls, is_more=len(calls) >= max(1, most // 2))
+            self._is_start = False
+            narrow = _within(page, self._span)
+            steps = await store.read_page(conn, narrow, ratio=ratio, limit=most)
+        to = _end_of(narrow, steps, most)
+        is_more = to[0] < page.until or len(steps) >= most or _is_behind(page)
+        return TracedSteps(
+            steps, page.is_old, to, calls, is_more=is_more or len(calls) >= max(1, most // 2)
+        )
+
+    async def _export(self, taken: TracedSteps) -> ExportState:
+        spans, old = taken.spans()
+        sent, left_out, error = len(spans), len(old), TOO_LONG if old else None
+        if spans:
+            reach("traces.read")
             posted = await self._poster.post(self._target.url, self._headers(), encode(spans))
-            error = _fault_of(posted)
-            if error is not None and posted.status not in _UNUSABLE:
-                return await self._failed(posted, error)
-            if error is not None:
-                sent, left_out = 0, len(spans)
+            fault = _fault_of(posted)
+            if fault is not None and posted.status not in _UNUSABLE:
+                return await self._failed(posted, fault)
+            if fault is not None:
+                rejected, error = sent, fault
             else:
-                rejected, error = rejected_of(_document(posted.body))
-                left_out = min(rejected, sent)
-                sent -= left_out
+                rejected, why = rejected_of(_document(posted.body))
+                rejected, error = min(rejected, sent), why or error
+            sent, left_out = sent - rejected, left_out + rejected
+            reach("traces.taken")
         if left_out:
             log.warning("traces.left_out", count=left_out, error=error)
         if self._failures and sent:
             log.info("traces.recovered", failures=self._failures)
         self._failures = 0
-        async with self._lend() as conn:
+        async with self._lend() as conn, conn.transaction():
             is_held = await store.end_page(
-                conn, self._id, to=to, spans=sent, left_out=left_out, error=error or None
+                conn, self._id, to=taken.to, spans=sent, left_out=left_out, error=error or None
             )
+            if is_held and taken.calls:
+                await store.end_calls(conn, taken.calls)
         if not is_held:
             return ExportState.HELD
-        return ExportState.MORE if is_more else ExportState.IDLE
+        return ExportState.MORE if taken.is_more else ExportState.IDLE
 
     async def _failed(self, posted: Posted, error: str) -> ExportState:
         if not self._failures:  # once, however long it lasts

@@ -49,6 +49,32 @@ class TraceStep(NamedTuple):
     is_first: bool
 
 
+class TraceCall(NamedTuple):
+    """A call of a webhook, and what its email says.
+
+    `is_told`: the event is in the log of events, and has a span. `accepted_at` is None for an email
+    that is not sampled or no longer stored. `is_old`: see TracePage.
+    """
+
+    delivery_id: UUID
+    tried_at: datetime
+    attempt: int
+    status_code: int | None
+    is_error: bool
+    took_ms: int
+    webhook_id: UUID
+    url: str | None
+    event_id: UUID | None
+    type: str | None
+    is_told: bool
+    email_id: UUID | None
+    project_id: UUID
+    is_test: bool | None
+    accepted_at: datetime | None
+    traceparent: str | None
+    is_old: bool
+
+
 class SpanKind(IntEnum):
     """Kinds of spans, by their numbers in OTLP."""
 

@@ -1,11 +1,12 @@
 """SQL of the export of traces."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.traces.model import TracePage, TraceStep
+from mailqueue.traces.model import TraceCall, TracePage, TraceStep
 
 
 async def begin_page(
@@ -26,6 +27,26 @@ async def read_page(conn: Conn, page: TracePage, *, ratio: float, limit: int) ->
         "limit": limit,
     }
     return await fetch.many(conn, "read_trace_page", values, TraceStep)
+
+
+async def read_calls(
+    conn: Conn, *, ratio: float, max_age: timedelta, limit: int
+) -> list[TraceCall]:
+    """Return the oldest calls of webhooks that wait for their export, at most `limit`.
+
+    Those without `accepted_at` have no span, and end with the others.
+    """
+    values = {"ratio": ratio, "max_age": max_age, "limit": limit}
+    return await fetch.many(conn, "read_traced_calls", values, TraceCall)
+
+
+async def end_calls(conn: Conn, calls: Sequence[TraceCall]) -> None:
+    """Write that the spans of calls are exported."""
+    values = {
+        "deliveries": [one.delivery_id for one in calls],
+        "times": [one.tried_at for one in calls],
+    }
+    await fetch.run(conn, "end_traced_calls", values)
 
 
 async def end_page(

@@ -68,7 +68,8 @@ SELECT mailqueue.describe_columns('webhook_attempts', ARRAY[
     ['error', 'Error; NULL: delivered.'],
     ['took_ms', 'Duration of the request in milliseconds.'],
     ['request_headers', 'Header fields of the request, without signatures.'],
-    ['response', 'First 4 kB of the response; NULL: there was none.']
+    ['response', 'First 4 kB of the response; NULL: there was none.'],
+    ['awaits_trace', 'True: its span is not exported yet. NULL: it is, or traces are off.']
 ]);
 
 SELECT mailqueue.describe_columns('webhook_status', ARRAY[

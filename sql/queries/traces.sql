@@ -19,3 +19,13 @@ SELECT mailqueue.end_trace_page(%(holder)s, %(to)s, %(after)s, %(spans)s, %(left
 -- name: release_trace_export :run
 -- Give up the right to export.
 SELECT mailqueue.release_trace_export(%(holder)s);
+
+-- name: read_traced_calls :many
+-- The oldest calls of webhooks that wait for their export, in order.
+SELECT c.delivery_id, c.tried_at, c.attempt, c.status_code, c.is_error, c.took_ms, c.webhook_id, c.url, c.event_id,
+       c.type, c.is_told, c.email_id, c.project_id, c.is_test, c.accepted_at, c.traceparent, c.is_old
+FROM mailqueue.read_traced_calls(%(ratio)s, %(max_age)s, %(limit)s) AS c;
+
+-- name: end_traced_calls :run
+-- Write that the spans of calls are exported.
+SELECT mailqueue.end_traced_calls(%(deliveries)s, %(times)s);

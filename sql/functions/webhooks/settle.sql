@@ -14,6 +14,7 @@ DECLARE
     v_now timestamptz := clock_timestamp();
     v_is_trouble boolean := mailqueue.has_key_in_trouble('webhooks');
     v_is_enabled boolean;
+    v_awaits_trace boolean := nullif(mailqueue.are_calls_traced(), false);
     w record;
     k mailqueue.queue_keys;
 BEGIN
@@ -27,9 +28,10 @@ BEGIN
               JOIN mailqueue.webhook_deliveries AS d ON d.id = i.id WHERE i.outcome IS NOT NULL
         ), logged AS (
             INSERT INTO mailqueue.webhook_attempts (delivery_id, tried_at, project_id, webhook_id, attempt, status_code,
-                                                    error, took_ms, request_headers, response)
+                                                    error, took_ms, request_headers, response, awaits_trace)
             SELECT c.id, c.tried_at, c.project_id, c.webhook_id, c.attempts, c.code,
-                   CASE c.outcome WHEN 'delivered' THEN NULL ELSE c.error END, c.ms, c.headers, c.response
+                   CASE c.outcome WHEN 'delivered' THEN NULL ELSE c.error END, c.ms, c.headers, c.response,
+                   v_awaits_trace
               FROM called AS c WHERE c.tried_at IS NOT NULL
             ON CONFLICT ON CONSTRAINT webhook_attempts_pkey DO NOTHING
         )
