@@ -17,6 +17,7 @@ def call_spans(call: TraceCall) -> list[TraceSpan]:
     if call.accepted_at is None or call.email_id is None:
         return []
     context = parse_traceparent(call.traceparent)
+    kind = (call.type or "")[:MAX_TEXT]
     parent = f"event {call.event_id}" if call.is_told else "accept"
     facts: dict[str, str | int | bool] = {
         "http.request.method": "POST",
@@ -26,7 +27,7 @@ def call_spans(call: TraceCall) -> list[TraceSpan]:
         "mailqueue.is_test": bool(call.is_test),
         "mailqueue.webhook_id": str(call.webhook_id),
         "mailqueue.delivery_id": str(call.delivery_id),
-        "mailqueue.event": call.type or "",
+        "mailqueue.event": kind,
         "mailqueue.attempt": call.attempt,
     }
     if host := _host_of(call.url):
@@ -42,7 +43,7 @@ def call_spans(call: TraceCall) -> list[TraceSpan]:
             call.email_id.hex if context is None else context.trace_id,
             span_id(call.email_id, f"call {call.delivery_id} {call.tried_at.timestamp()}"),
             span_id(call.email_id, parent),
-            f"webhook {call.type or ''}"[:MAX_TEXT],
+            f"webhook {kind}",
             SpanKind.CLIENT,
             call.tried_at,
             call.tried_at + timedelta(milliseconds=max(0, call.took_ms)),

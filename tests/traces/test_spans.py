@@ -6,10 +6,11 @@ from uuid import UUID
 
 import pytest
 
+from mailqueue.traces.calls import call_spans
 from mailqueue.traces.exporting import PAGE_STEPS
-from mailqueue.traces.model import TraceStep
+from mailqueue.traces.model import TraceCall, TraceStep
 from mailqueue.traces.otlp import encode, rejected_of
-from mailqueue.traces.spans import spans_of
+from mailqueue.traces.spans import span_id, spans_of
 
 AT = datetime(2026, 11, 29, 12, tzinfo=UTC)
 EMAIL = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")
@@ -41,6 +42,29 @@ def step(**changes: Any) -> TraceStep:
         "is_first": True,
     }
     return TraceStep(**{**values, **changes})
+
+
+def call(**changes: Any) -> TraceCall:
+    values: dict[str, Any] = {
+        "delivery_id": UUID(int=8),
+        "tried_at": AT,
+        "attempt": 1,
+        "status_code": 200,
+        "is_error": False,
+        "took_ms": -1,
+        "webhook_id": UUID(int=5),
+        "url": "https://user:secret@hooks.example.com:8443/secret?secret#secret",
+        "event_id": UUID(int=9),
+        "type": "email.delivered",
+        "is_told": True,
+        "email_id": EMAIL,
+        "project_id": UUID(int=7),
+        "is_test": False,
+        "accepted_at": AT - timedelta(hours=3),
+        "traceparent": None,
+        "is_old": False,
+    }
+    return TraceCall(**{**values, **changes})
 
 
 def test_the_same_step_has_the_same_spans_and_another_attempt_others() -> None:
@@ -78,9 +102,38 @@ def test_a_page_of_the_largest_values_is_bounded() -> None:
         for _ in range(PAGE_STEPS)
     ]
 
-    body = encode([span for one in steps for span in spans_of(one)])
+    calls = [call_spans(call(type=much, url=f"https://{much}/"))] * (PAGE_STEPS // 2)
+
+    body = encode([span for one in [*map(spans_of, steps), *calls] for span in one])
 
     assert len(body) < MAX_BYTES
+
+
+@pytest.mark.parametrize(
+    ("changes", "host", "parent", "fault"),
+    [
+        ({}, "hooks.example.com", f"event {UUID(int=9)}", None),
+        ({"url": "https://[", "is_told": False}, None, "accept", None),
+        ({"url": None, "status_code": 503, "is_error": True}, None, f"event {UUID(int=9)}", "503"),
+        ({"status_code": None, "is_error": True}, "hooks.example.com", None, "_OTHER"),
+    ],
+)
+def test_a_call_is_a_span_under_what_it_told(
+    changes: dict[str, Any], host: str | None, parent: str | None, fault: str | None
+) -> None:
+    [span] = call_spans(call(**changes))
+
+    assert span == call_spans(call(**changes))[0]
+    assert span.span_id != call_spans(call(tried_at=AT + timedelta(milliseconds=1)))[0].span_id
+    assert span.began_at <= span.ended_at
+    assert parent is None or span.parent_id == span_id(EMAIL, parent)
+    assert span.attributes.get("server.address") == host
+    assert (span.attributes.get("error.type"), span.is_error) == (fault, fault is not None)
+    assert "secret" not in str(span)
+
+
+def test_a_call_about_an_email_that_is_not_exported_has_no_span() -> None:
+    assert call_spans(call(accepted_at=None)) == call_spans(call(email_id=None)) == []
 
 
 @pytest.mark.parametrize(
