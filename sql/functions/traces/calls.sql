@@ -1,5 +1,5 @@
--- Exporting calls of webhooks as spans. A call is logged with its outcome, up to minutes after it was made: no time tells
--- which are new, so those that are made while traces are exported are marked. See record_webhook_calls().
+-- Exporting calls of webhooks as spans. A call is logged with its outcome, up to minutes after it was made: no time
+-- tells which are new, so those that are made while traces are exported are marked. See record_webhook_calls().
 
 -- For two days after the last export, so that a collector that was down misses none.
 CREATE OR REPLACE FUNCTION mailqueue.are_calls_traced() RETURNS boolean
@@ -7,7 +7,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 RETURN EXISTS (SELECT FROM mailqueue.trace_export AS x
                 WHERE x.name = 'all' AND x.exported_to > clock_timestamp() - interval '2 days');
-COMMENT ON FUNCTION mailqueue.are_calls_traced() IS 'Whether calls of webhooks are marked for the export of their spans.';
+COMMENT ON FUNCTION mailqueue.are_calls_traced() IS
+    'Whether calls of webhooks are marked for the export of their spans.';
 
 -- Of a call whose spans are not exported, accepted_at is NULL: its email is not sampled, or no longer stored.
 CREATE OR REPLACE FUNCTION mailqueue.read_traced_calls(p_ratio double precision, p_max_age interval, p_limit integer)
