@@ -5,37 +5,17 @@ document has the fields of Grafana's dashboard model (schema version 39).
 """
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from panels import Panel, rate, share, stat
 
 FILE = Path(__file__).with_name("dashboard.json")
 _SOURCE = {"type": "prometheus", "uid": "${source}"}
 _WIDTH, _HEIGHT = 24, 8
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A panel: `queries` are pairs of a PromQL expression and its legend."""
-
-    title: str
-    queries: Sequence[tuple[str, str]]
-    unit: str = "short"
-    kind: str = "timeseries"
-    width: int = 8
-    help: str = ""
-
-
-def _stat(title: str, expression: str, unit: str = "short") -> Panel:
-    return Panel(title, [(expression, "")], unit, "stat", 4)
-
-
-def _rate(name: str, by: str) -> str:
-    return f"sum by ({by}) (rate({name}[$__rate_interval]))"
-
-
-def _share(name: str, quantile: float, by: str = "le") -> str:
-    return f"histogram_quantile({quantile}, sum by ({by}) (rate({name}_bucket[$__rate_interval])))"
 
 
 SEND = "mailqueue_send_duration_seconds"
@@ -45,15 +25,15 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
     (
         "Now",
         (
-            _stat("Due emails", 'sum(mailqueue_emails{status="due"})'),
-            _stat("Oldest due email", "max(mailqueue_oldest_email_seconds)", "s"),
-            _stat("Held", 'sum(mailqueue_emails{status="held"})'),
-            _stat(
+            stat("Due emails", 'sum(mailqueue_emails{status="due"})'),
+            stat("Oldest due email", "max(mailqueue_oldest_email_seconds)", "s"),
+            stat("Held", 'sum(mailqueue_emails{status="held"})'),
+            stat(
                 "Sent a second",
                 'sum(rate(mailqueue_send_attempts_total{result="sent"}[$__rate_interval]))',
             ),
-            _stat("Send workers", 'mailqueue_workers{queue="send"}'),
-            _stat("Checks with an alarm", "count(mailqueue_check_state == 2) or vector(0)"),
+            stat("Send workers", 'mailqueue_workers{queue="send"}'),
+            stat("Checks with an alarm", "count(mailqueue_check_state == 2) or vector(0)"),
         ),
     ),
     (
@@ -61,14 +41,14 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
         (
             Panel(
                 "Outcomes a second",
-                [(_rate("mailqueue_send_attempts_total", "result"), "{{result}}")],
+                [(rate("mailqueue_send_attempts_total", "result"), "{{result}}")],
             ),
             Panel(
                 "Response time of servers",
                 [
-                    (_share(SEND, 0.5), "half"),
-                    (_share(SEND, 0.95), "95 of 100"),
-                    (_share(SEND, 0.99), "99 of 100"),
+                    (share(SEND, 0.5), "half"),
+                    (share(SEND, 0.95), "95 of 100"),
+                    (share(SEND, 0.99), "99 of 100"),
                 ],
                 "s",
             ),
@@ -118,11 +98,7 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
                 "Unfinished emails by priority",
                 [("sum by (priority) (mailqueue_emails)", "{{priority}}")],
             ),
-            Panel(
-                "Oldest due email",
-                [("mailqueue_oldest_email_seconds", "{{priority}}")],
-                "s",
-            ),
+            Panel("Oldest due email", [("mailqueue_oldest_email_seconds", "{{priority}}")], "s"),
             Panel("Blocked lanes", [("mailqueue_blocked_lanes", "{{reason}}")]),
         ),
     ),
@@ -150,11 +126,11 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
             Panel("Oldest due row", [("mailqueue_oldest_row_seconds", "{{queue}}")], "s"),
             Panel(
                 "Outcomes a second",
-                [(_rate("mailqueue_queue_rows_total", "queue, outcome"), "{{queue}} {{outcome}}")],
+                [(rate("mailqueue_queue_rows_total", "queue, outcome"), "{{queue}} {{outcome}}")],
             ),
             Panel(
                 "Time of handling, 95 of 100",
-                [(_share(HANDLING, 0.95, "le, queue"), "{{queue}}")],
+                [(share(HANDLING, 0.95, "le, queue"), "{{queue}}")],
                 "s",
             ),
             Panel("Workers", [("mailqueue_workers", "{{queue}}")]),
@@ -188,20 +164,16 @@ ROWS: Sequence[tuple[str, Sequence[Panel]]] = (
                 "Spans a second",
                 [("clamp_min(deriv(mailqueue_trace_spans[5m]), 0)", "{{result}}")],
             ),
-            Panel(
-                "Time for which spans wait",
-                [("mailqueue_trace_age_seconds", "traces")],
-                "s",
-            ),
+            Panel("Time for which spans wait", [("mailqueue_trace_age_seconds", "traces")], "s"),
         ),
     ),
     (
         "HTTP",
         (
-            Panel("Requests a second", [(_rate(f"{HTTP}_count", "status"), "{{status}}")]),
+            Panel("Requests a second", [(rate(f"{HTTP}_count", "status"), "{{status}}")]),
             Panel(
                 "Response time, 95 of 100",
-                [(_share(HTTP, 0.95, "le, route"), "{{route}}")],
+                [(share(HTTP, 0.95, "le, route"), "{{route}}")],
                 "s",
             ),
             Panel(
