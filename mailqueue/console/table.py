@@ -47,8 +47,10 @@ from mailqueue.console.setup import pages as setup_pages
 from mailqueue.console.suppression import adding as suppression_adding
 from mailqueue.console.suppression import pages as suppression_pages
 from mailqueue.console.templates import acting as templates_acting
+from mailqueue.console.templates import comparing as templates_comparing
 from mailqueue.console.templates import pages as templates_pages
 from mailqueue.console.templates import preview as templates_preview
+from mailqueue.console.templates import trying as templates_trying
 from mailqueue.console.templates import writing as templates_writing
 from mailqueue.console.timed_events import pages as timed_events_pages
 from mailqueue.console.users import changing, members
@@ -108,6 +110,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *templates_writing.PAGES,
     *templates_acting.PAGES,
     *templates_preview.PAGES,
+    *templates_comparing.PAGES,
+    *templates_trying.PAGES,
     *setup_pages.PAGES,
     *senders_pages.PAGES,
     *domains_pages.PAGES,

@@ -1,6 +1,8 @@
 """A version of a template rendered with sample values: HTML in a sandbox, text, and warnings."""
 
 import json
+import re
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -25,6 +27,14 @@ from mailqueue.web.rendering import sentence
 from mailqueue.web.security_headers import framed
 
 FIELDS = ("version", "language", "variables")
+LOOKS = (
+    ("desk-light", "Desk, light"),
+    ("desk-dark", "Desk, dark"),
+    ("phone-light", "Phone, light"),
+    ("phone-dark", "Phone, dark"),
+)
+"""Widths and colours of a preview; the first is shown unless another one is chosen."""
+_COLOURS = re.compile(r"\(\s*prefers-color-scheme\s*:\s*(dark|light)\s*\)", re.IGNORECASE)
 
 
 async def show_preview(context: PageContext) -> Response:
@@ -34,7 +44,7 @@ async def show_preview(context: PageContext) -> Response:
     shown, faults = None, {}
     try:
         if template.newest is not None:
-            shown = await _rendered(context, template)
+            shown = await rendered(context, template, typed)
     except InvalidField as exc:
         faults = {"variables": sentence(f"{exc.field}: {exc.why}")}
     return context.page(
@@ -43,6 +53,8 @@ async def show_preview(context: PageContext) -> Response:
         typed=typed,
         faults=faults,
         shown=shown,
+        look=_look(context),
+        looks=LOOKS,
         path_of=path_of,
     )
 
@@ -51,10 +63,26 @@ async def show_html(context: PageContext) -> Response:
     """Return the HTML of a preview for its frame, where it can run and fetch nothing."""
     template = await _template(context)
     try:
-        html = (await _rendered(context, template)).html_body or ""
+        typed = {name: context.query(name) for name in FIELDS}
+        html = (await rendered(context, template, typed)).html_body or ""
     except InvalidField as exc:
         html = escape(sentence(f"{exc.field}: {exc.why}"))
-    return framed(html)
+    return framed(_coloured(html, _look(context).rpartition("-")[2]))
+
+
+def _look(context: PageContext) -> str:
+    look = context.query("look")
+    return look if look in dict(LOOKS) else LOOKS[0][0]
+
+
+def _coloured(html: str, colours: str) -> str:
+    """Return HTML whose styles for dark or light screens apply, whatever the reader's screen is.
+
+    Not every browser lets the page of a frame decide this.
+    """
+    return _COLOURS.sub(
+        lambda found: "(min-width: 0)" if found[1].lower() == colours else "(max-width: 0)", html
+    )
 
 
 async def _template(context: PageContext) -> TemplateRow:
@@ -62,21 +90,22 @@ async def _template(context: PageContext) -> TemplateRow:
         return await find_template(context, conn)
 
 
-async def _rendered(context: PageContext, template: TemplateRow) -> Preview:
-    """Return the version of the query, rendered with the values of the query.
+async def rendered(
+    context: PageContext, template: TemplateRow, typed: Mapping[str, str]
+) -> Preview:
+    """Return a version, rendered with sample values: `version`, `language` and `variables`.
 
     Raises:
         NotFound: there is no such version.
         InvalidField: it cannot be rendered with these values.
     """
-    variables = _variables(context.query("variables"))
+    variables = _variables(typed["variables"])
     async with connection(context) as conn:
-        given = context.query("version")
-        if given:
-            version = await find_version(conn, template, given)
+        if typed["version"]:
+            version = await find_version(conn, template, typed["version"])
         else:
             version = await previews.usual(conn, template)
-        words = await previews.words_of(conn, template, version, context.query("language") or None)
+        words = await previews.words_of(conn, template, version, typed["language"] or None)
     compiler = context.console.compile_process
     return await previews.preview(compiler, template, version, words, variables=variables)
 

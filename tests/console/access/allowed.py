@@ -63,14 +63,20 @@ ALLOWED = {
     },
     **{
         f"/console/projects/{{project}}/templates{end}": {*EVERY_ROLE}
-        for end in ("", "/{template}", "/{template}/preview", "/{template}/preview/html")
+        for end in (
+            "",
+            "/{template}",
+            "/{template}/compare",
+            "/{template}/preview",
+            "/{template}/preview/html",
+        )
     },
     **{
         f"/console/projects/{{project}}/templates/{{template}}/versions/{{version}}/{act}": {
             "superadmin",
             "project_admin",
         }
-        for act in ("publish", "archive")
+        for act in ("publish", "archive", "test")
     },
     **{
         f"/console/templates{end}": {"superadmin"}
@@ -80,6 +86,7 @@ ALLOWED = {
             "/{platform_template}",
             "/{platform_template}/change",
             "/{platform_template}/version",
+            "/{platform_template}/compare",
             "/{platform_template}/preview",
             "/{platform_template}/preview/html",
             "/{platform_template}/versions/{version}/publish",
