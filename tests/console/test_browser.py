@@ -129,7 +129,7 @@ async def test_an_open_page_shows_that_an_email_was_cancelled(
         await seen.log_in()
         page = seen.page
         await page.goto(f"{seen.url}/console/projects/default/emails/{email}")
-        assert await page.locator(".why .pill").inner_text() == "pending"
+        assert await page.locator(".why .pill").inner_text() == "queued"
         async with seen.console.connection() as conn:
             await conn.execute(
                 "SELECT mailqueue.cancel_emails(project_id, ARRAY[id], 'test')"

@@ -1,6 +1,7 @@
 """What all pages share: security headers, static files, errors, and a proxy before them."""
 
 import hashlib
+import re
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -9,6 +10,7 @@ import pytest
 import mailqueue.console
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
+from mailqueue.console.emails.timeline import program_of
 from mailqueue.console.frame.rendering import ASSETS
 from mailqueue.wiring.console import message_sources
 from tests import make
@@ -137,3 +139,36 @@ async def test_behind_a_proxy_with_https_cookies_are_encrypted_and_the_origin_is
     assert foreign.status_code == 403, "an origin that is not the URL"
     assert response.status_code == 401
     assert page.headers["strict-transport-security"]
+
+
+async def test_the_menu_leads_to_the_same_page_of_the_other_projects_that_the_user_sees(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        shop, *_ = [await make.project(conn, name) for name in ("shop", "blog", "secret")]
+        email = await make.queued_email(conn, project_id=shop)
+        await console.add_user("ann", "project_admin", "shop", "blog")
+        await console.add_user("ben", "project_admin", "shop")
+        await visitor.log_in("ann")
+        page = (await visitor.get(f"/console/projects/shop/emails/{email}")).text
+        await visitor.log_in("ben")
+        alone = (await visitor.get(f"/console/projects/shop/emails/{email}")).text
+
+    assert 'href="/console/projects/blog/emails"' in page
+    assert "secret" not in page
+    assert 'class="others"' not in alone
+    assert '<span class="pill busy">queued</span>' in page
+    assert re.findall(r'class="button main"[^>]*>([^<]*)', page) == [], "it is on its way"
+
+
+def test_what_opened_an_email_is_read_from_its_event() -> None:
+    iphone = {"client": "Apple Mail", "system": "iOS", "device": "phone", "user_agent": "Mozilla/5"}
+    for data, program in (
+        (iphone, "Apple Mail on iPhone"),
+        ({"client": "Gmail"}, "Gmail"),
+        ({"client": "other", "system": "Windows", "device": "desktop"}, "Windows"),
+        ({"client": "other", "system": "other", "user_agent": "curl/8"}, "curl/8"),
+        ({"client": 1, "system": []}, None),
+        (None, None),
+    ):
+        assert program_of(data) == program

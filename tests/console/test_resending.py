@@ -43,6 +43,7 @@ async def on_form(
 
 async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console: Visiting) -> None:
     async with on_form(console, "project_admin", "ann@b.com") as (visitor, path):
+        email_page = (await visitor.get(path.removesuffix("/resend"))).text
         asked = await visitor.get(path)
         unreasoned = await visitor.submit(path, path, lift="on")
         async with console.connection() as conn:
@@ -52,6 +53,7 @@ async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console:
         again = await visitor.post(path, fields)
         page = await visitor.get(done.headers["location"])
 
+    assert f'<a class="button main" href="{path}">Lift the suppression and send …</a>' in email_page
     assert "Lift the suppression and send" in asked.text
     assert "No email is sent to this address." in asked.text
     assert ">hard bounce</span>" in asked.text
@@ -78,9 +80,11 @@ async def test_the_suppression_is_lifted_and_the_email_sent_by_one_form(console:
 
 async def test_a_role_that_may_not_lift_a_suppression_is_told_who_may(console: Visiting) -> None:
     async with on_form(console, "support", "ann@b.com") as (visitor, path):
+        email_page = (await visitor.get(path.removesuffix("/resend"))).text
         asked = await visitor.get(path)
         forced = await visitor.submit(path, path, lift="on", reason="please")
 
+    assert f'<a class="button main" href="{path}">Send again …</a>' in email_page
     assert "Ask an admin of the project" in asked.text
     assert "Lift the suppression and send" not in asked.text
     assert forced.status_code == 403

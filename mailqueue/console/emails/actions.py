@@ -111,6 +111,12 @@ ACTIONS: Mapping[str, EmailAction] = {
     )
 }
 
+LOUD: Mapping[str, str] = {
+    "held": "release",
+    **dict.fromkeys(("failed", "expired", "cancelled", "suppressed"), "resend"),
+}
+"""What people come for, by the state of an email that was not sent."""
+
 
 def offered(
     status: str, rights: Collection[Right], *, is_in_doubt: bool = False

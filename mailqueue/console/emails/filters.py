@@ -13,6 +13,14 @@ from mailqueue.mail.reads.model import EmailQuery, StatusName
 from mailqueue.web.forms import day_of, text_of, uuid_of
 
 STATUSES = tuple(each for each in get_args(StatusName) if each not in ("queued", "sending"))
+STATUS_CHOICES = (
+    "",
+    *(
+        (each, {"pending": "queued", "assigned": "queued, being sent"}.get(each, each))
+        for each in STATUSES
+    ),
+)
+"""States with their words."""
 TEXTS = ("q", "to", "tag", "sender", "campaign", "category", "template", "data")
 DAYS = ("since", "until")
 NAMES = ("status", "provider", *TEXTS, "batch", *DAYS)

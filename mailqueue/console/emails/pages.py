@@ -8,11 +8,11 @@ from uuid import UUID
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right, SeenProject
-from mailqueue.console.emails.actions import ACTIONS, offered
+from mailqueue.console.emails.actions import ACTIONS, LOUD, offered
 from mailqueue.console.emails.filters import (
     LABELS,
     PROVIDERS,
-    STATUSES,
+    STATUS_CHOICES,
     EmailFilters,
     read_filters,
 )
@@ -28,6 +28,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailPage, EmailQuery
+from mailqueue.operations import acting
 from mailqueue.tenants.actor import act_for
 from mailqueue.webhooks import deliveries
 
@@ -74,7 +75,7 @@ def _list(
         emails=found.emails,
         filters=filters,
         labels=LABELS,
-        statuses=STATUSES,
+        statuses=STATUS_CHOICES,
         providers=PROVIDERS,
         following=found.next,
         is_cut=found.is_cut,
@@ -154,6 +155,9 @@ async def read_email(
     async with _reading(conn, project) as project_id:
         email = await emails.find(conn, email_id, project_id=project_id)
         told = await deliveries.list_of_email(conn, project_id, email_id)
+        is_blocked = email.status == "suppressed" and bool(
+            await acting.suppressed_recipients(conn, email_id, project_id=project_id)
+        )
     reason = explained(email.why, email.status)
     return {
         "email": email,
@@ -161,6 +165,8 @@ async def read_email(
         "timeline": timeline(email),
         "told": told,
         "actions": offered(email.status, rights, is_in_doubt=reason.is_in_doubt),
+        "loud": LOUD.get(email.status, ""),
+        "is_lifted": is_blocked and Right.MANAGE_RECIPIENTS in rights,
         "may_read": Right.READ_MESSAGES in rights,
     }
 

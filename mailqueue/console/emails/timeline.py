@@ -11,6 +11,12 @@ BAD = frozenset(
     {"failed", "bounced", "hard_bounce", "complaint", "expired", "rejected", "cancelled"}
 )
 POOR = frozenset({"deferred", "soft_bounce", "held", "suppressed", "unknown", "unsubscribed"})
+_DEVICES = {
+    ("iOS", "phone"): "iPhone",
+    ("iOS", "tablet"): "iPad",
+    ("Android", "phone"): "Android phone",
+    ("Android", "tablet"): "Android tablet",
+}
 GOOD = frozenset({"sent", "delivered", "opened", "clicked", "resubscribed", "resolved"})
 
 
@@ -27,6 +33,10 @@ class Entry:
     code: str | None = None
     source: str | None = None
     attempt: Attempt | None = None
+    program: str | None = None
+    """With what an email was opened or a link followed."""
+    agent: str | None = None
+    """The user agent of that program."""
     order: datetime | None = None
     """The time at which it stands in the timeline, if that is not its own."""
 
@@ -56,6 +66,8 @@ def timeline(email: Email) -> list[Entry]:
             detail=_detail_of(event, replies),
             code=event.code,
             source=event.source,
+            program=program_of(event.data),
+            agent=_agent_of(event.data),
             order=order_of(event, email.attempts),
         )
         for event in email.events
@@ -72,6 +84,27 @@ def _detail_of(event: Event, replies: Collection[str | None]) -> str | None:
     """Return the detail of an event, unless it is the reply that an attempt shows."""
     detail = detail_of(event)
     return None if event.source is None and detail in replies else detail
+
+
+def program_of(data: object) -> str | None:
+    """Return the program of an open or a click in words, such as `Apple Mail on iPhone`.
+
+    Client, system and device stand in the event; the user agent itself where they are unknown.
+    """
+    if not isinstance(data, dict):
+        return None
+    client, system, device = (_text(data.get(name)) for name in ("client", "system", "device"))
+    on = _DEVICES.get((system, device), system)
+    known = [each for each in (client, on) if each not in ("", "other")]
+    return " on ".join(known) or _agent_of(data)
+
+
+def _agent_of(data: object) -> str | None:
+    return (_text(data.get("user_agent")) or None) if isinstance(data, dict) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def tone_of(status: str) -> str:

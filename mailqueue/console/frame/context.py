@@ -19,7 +19,7 @@ from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
 from mailqueue.console.frame.banner import PauseBanner
 from mailqueue.console.frame.navigation import NavigationLink, Section, links
-from mailqueue.console.frame.rendering import render
+from mailqueue.console.frame.rendering import project_path, render
 from mailqueue.console.live.reader import LiveReader
 from mailqueue.contract.operations import Pause
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
@@ -87,6 +87,7 @@ class PageContext:
     form: Mapping[str, str] = field(default_factory=dict)
     upload: UploadFile | None = None  # the file of a form, until the page is answered
     pause: Pause | None = None  # of all sending
+    others: Sequence[SeenProject] = ()  # projects to which the menu leads
 
     @property
     def user(self) -> Session:
@@ -120,6 +121,21 @@ class PageContext:
         project = self.project.name if self.project else None
         here = self.request.url.path
         return links(self.console.sections, self.session, project, here)
+
+    def in_other_project(self, name: str) -> str:
+        """Return the path of the section of this page in another project."""
+        here = next((link for link in self.sections() if link.is_current), None)
+        section = next(
+            (
+                each.path
+                for each in self.console.sections
+                if here is not None
+                and each.of_project
+                and here.path == project_path(self.seen.name, each.path)
+            ),
+            "overview",
+        )
+        return project_path(name, section)
 
     def query(self, name: str) -> str:
         """Return a text of the query, or an empty text."""

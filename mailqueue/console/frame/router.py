@@ -51,6 +51,10 @@ class NoSecondFactor(Exception):
     """The user must turn on a second factor before the page is shown."""
 
 
+MAX_OTHERS = 20
+"""Other projects to which the menu leads; the list of projects has all."""
+
+
 @dataclass(slots=True)
 class Router:
     """The pages as one ASGI application."""
@@ -135,9 +139,7 @@ class Router:
         token = cookies.session_of(context.request)
         if token is None:
             return
-        headers = context.request.headers
-        # Else a page that was left open asks.
-        by_hand = "hx-request" not in headers and headers.get("accept") != "text/event-stream"
+        by_hand = _is_by_hand(context.request)
         async with self.console.lend() as conn:
             context.session = await sessions.find(conn, token, is_use=by_hand)
         context.token = token if context.session is not None else None
@@ -153,7 +155,11 @@ class Router:
             if "\0" in name:
                 raise NotFound("project", name.replace("\0", "?")[:100])
             async with self.console.lend() as conn:
-                context.project = await seeing.project(conn, context.session.user_id, name)
+                user = context.session.user_id
+                context.project = await seeing.project(conn, user, name)
+                if page.method == "GET" and _is_by_hand(context.request):
+                    listed = await seeing.list_projects(conn, user, limit=MAX_OTHERS + 1)
+                    context.others = [each for each in listed if each.name != name]
         if isinstance(page.access, Right) and page.access not in context.session.rights:
             raise Forbidden(f"the right to {page.access}")
         if page.needs_all and not context.session.sees_all:
@@ -182,6 +188,12 @@ class Router:
                     return path
             path = path.rpartition("/")[0]
         return HOME
+
+
+def _is_by_hand(request: Request) -> bool:
+    """Return whether a person asks; else a page that was left open does."""
+    headers = request.headers
+    return "hx-request" not in headers and headers.get("accept") != "text/event-stream"
 
 
 class _Route:
