@@ -12,7 +12,7 @@ from mailqueue.console.contacts import pages as contacts_pages
 from mailqueue.console.dashboard import pages as dashboard_pages
 from mailqueue.console.domains import acting as domains_acting
 from mailqueue.console.domains import pages as domains_pages
-from mailqueue.console.emails import acting, message
+from mailqueue.console.emails import acting, message, suggesting
 from mailqueue.console.emails import pages as emails_pages
 from mailqueue.console.event_rules import changing as event_rules_changing
 from mailqueue.console.event_rules import pages as event_rules_pages
@@ -77,6 +77,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *projects_pages.PAGES,
     *projects_changing.PAGES,
     *emails_pages.PAGES,
+    *suggesting.PAGES,
     *message.PAGES,
     *acting.PAGES,
     *recipients_pages.PAGES,

@@ -18,6 +18,7 @@ NO_PAGES = {
     "/console/login/issuer/back",
     "/console/confirm/issuer",
     "/console/projects/{project}/emails/live",
+    "/console/projects/{project}/emails/suggestions",
     "/console/projects/{project}/emails/{email_id}/live",
     "/console/account/second-factor/on/qr",
     "/console/projects/{project}/emails/{email_id}/message/html",

@@ -1,5 +1,6 @@
 """The page of an email: webhooks, files, and the acts that move and resolve it."""
 
+import re
 from base64 import b64encode
 
 import pytest
@@ -12,6 +13,7 @@ from tests.console.looking import looking_at, shown
 from tests.console.test_pages import EMAILS, logged_in, queued
 from tests.console.visiting import Visiting
 from tests.operations.test_resolve import in_doubt
+from tests.templates.making import published
 from tests.webhooks.delivering import told, webhook
 
 pytestmark = pytest.mark.anyio
@@ -235,3 +237,19 @@ async def test_send_again_to_a_suppressed_address_says_why_not_and_then_sends(
     async with console.connection() as conn:
         statuses = await make.rows(conn, "SELECT status FROM mailqueue.emails ORDER BY status")
     assert statuses == [("pending",), ("suppressed",)]
+
+
+async def test_the_filters_suggest_what_the_project_has_and_nothing_of_another(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        for name in ("shop", "blog"):
+            project = await make.project(conn, name)
+            await published(conn, project, slug=f"of-{name}")
+            await make.sender(conn, f"by-{name}", project_id=project)
+            await make.queued_email(conn, project_id=project, campaign_id=f"<{name}>")
+        await console.add_user("ann", "viewer", "shop")
+        await visitor.log_in("ann")
+        found = (await visitor.get("/console/projects/shop/emails/suggestions")).text
+
+    assert re.findall(r'option value="([^"]*)"', found) == ["&lt;shop&gt;", "of-shop", "by-shop"]

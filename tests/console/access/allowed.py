@@ -36,6 +36,7 @@ ALLOWED = {
     "/console/projects/{project}/emails": {*EVERY_ROLE},
     "/console/projects/{project}/emails/{email_id}": {*EVERY_ROLE},
     "/console/projects/{project}/emails/live": {*EVERY_ROLE},
+    "/console/projects/{project}/emails/suggestions": {*EVERY_ROLE},
     "/console/projects/{project}/emails/{email_id}/live": {*EVERY_ROLE},
     **{
         f"/console/projects/{{project}}/emails/{{email_id}}/message{end}": {
