@@ -246,7 +246,7 @@ async def test_the_filters_suggest_what_the_project_has_and_nothing_of_another(
         for name in ("shop", "blog"):
             project = await make.project(conn, name)
             await published(conn, project, slug=f"of-{name}")
-            await make.sender(conn, f"by-{name}", project_id=project)
+            await make.sender_account(conn, name=f"by-{name}", project_id=project)
             await make.queued_email(conn, project_id=project, campaign_id=f"<{name}>")
         await console.add_user("ann", "viewer", "shop")
         await visitor.log_in("ann")

@@ -156,6 +156,8 @@ async def test_the_menu_leads_to_the_same_page_of_the_other_projects_that_the_us
 
     assert 'href="/console/projects/blog/emails"' in page
     assert "secret" not in page
+    assert '<a href="/docs">API reference</a>' in page
+    assert '<a href="/trap">Mail trap</a>' in page
     assert 'class="others"' not in alone
     assert '<span class="pill busy">queued</span>' in page
     assert re.findall(r'class="button main"[^>]*>([^<]*)', page) == [], "it is on its way"

@@ -71,6 +71,9 @@ class Console:
         return self.lend() if self.replica is None else self.replica.lend(self.lend)
 
 
+_BESIDE = (("API reference", "/docs"), ("Mail trap", "/trap"))
+
+
 class DoneBefore(Exception):
     """The form was sent before; nothing was done again."""
 
@@ -121,6 +124,12 @@ class PageContext:
         project = self.project.name if self.project else None
         here = self.request.url.path
         return links(self.console.sections, self.session, project, here)
+
+    def beside(self) -> list[tuple[str, str]]:
+        """Return titles and paths of pages that the same listener serves beside the console."""
+        app = self.request.scope.get("app")
+        served = {getattr(route, "path", "") for route in app.routes} if app is not None else set()
+        return [(title, path) for title, path in _BESIDE if path in served]
 
     def in_other_project(self, name: str) -> str:
         """Return the path of the section of this page in another project."""
