@@ -81,7 +81,7 @@ class TracedSteps:
 
     def spans(self) -> tuple[list[TraceSpan], list[TraceSpan]]:
         """Return the spans to export, and those that are too old for it."""
-        fresh, old = [], []
+        fresh, old = list[TraceSpan](), list[TraceSpan]()
         for step in self.steps:
             (old if self.is_old else fresh).extend(spans_of(step))
         for call in self.calls:
