@@ -45,12 +45,11 @@ LONG_FUNCTIONS = {
     "return_claims": 83,
     "add_ab_test_recipients": 82,
     "read_filter": 81,
-    "timed_event_recipient": 81,
 }
 """Functions with more lines, and how many they may have; they may become shorter only."""
 FUNCTION = re.compile(
     r"CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) (?:mailqueue\.)?([\w\[\]]+)"
-    r".*?(\$\w*\$).*?\2;",
+    r"(?:(?!\nCREATE ).)*?(\$\w*\$).*?\2;",
     re.DOTALL,
 )
 

@@ -15,7 +15,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class VersionLine:
     """A line with its number; `changed` is the part that the other version does not have."""
 
     number: int
@@ -25,13 +25,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LinePair:
     """Lines that stand side by side; None: the version has no such line. Both None: lines that are
     equal are left out.
     """
 
-    old: Line | None
-    new: Line | None
+    old: VersionLine | None
+    new: VersionLine | None
     is_equal: bool = False
 
 
@@ -40,7 +40,7 @@ class Compared:
     """What differs in one part of two versions: `subject`, `html` or `text`."""
 
     name: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[LinePair] = field(default_factory=list)
     is_cut: bool = False
     """Whether there are more rows than are shown."""
 
@@ -56,7 +56,7 @@ def compared(diff: str) -> list[Compared]:
         elif hunk := _HUNK.fullmatch(line):
             part = found[-1]
             if part.rows:
-                part.rows.append(Row(None, None))
+                part.rows.append(LinePair(None, None))
             part.rows.extend(_rows(lines, hunk))
     for part in found:
         part.is_cut = len(part.rows) > MAX_ROWS
@@ -64,7 +64,7 @@ def compared(diff: str) -> list[Compared]:
     return found
 
 
-def _rows(lines: Iterator[str], hunk: re.Match[str]) -> Iterator[Row]:
+def _rows(lines: Iterator[str], hunk: re.Match[str]) -> Iterator[LinePair]:
     """Yield the rows of a hunk, whose header says how many lines it has: text may look like one."""
     old, new = int(hunk[1]), int(hunk[3])
     old_left, new_left = (1 if hunk[each] is None else int(hunk[each]) for each in (2, 4))
@@ -76,7 +76,9 @@ def _rows(lines: Iterator[str], hunk: re.Match[str]) -> Iterator[Row]:
         if kind == " ":
             yield from _changed(gone, come)
             gone, come = [], []
-            yield Row(Line(old, _short(text)), Line(new, _short(text)), is_equal=True)
+            yield LinePair(
+                VersionLine(old, _short(text)), VersionLine(new, _short(text)), is_equal=True
+            )
         if kind in " -":
             gone += [(old, text)] if kind == "-" else []
             old, old_left = old + 1, old_left - 1
@@ -86,14 +88,20 @@ def _rows(lines: Iterator[str], hunk: re.Match[str]) -> Iterator[Row]:
     yield from _changed(gone, come)
 
 
-def _changed(gone: Sequence[tuple[int, str]], come: Sequence[tuple[int, str]]) -> Iterator[Row]:
+def _changed(
+    gone: Sequence[tuple[int, str]], come: Sequence[tuple[int, str]]
+) -> Iterator[LinePair]:
     for old, new in zip_longest(gone, come):
         if old is None or new is None:
-            yield Row(old and Line(old[0], _short(old[1])), new and Line(new[0], _short(new[1])))
+            yield LinePair(_unmarked(old), _unmarked(new))
             continue
         begin = _alike(old[1], new[1])
         end = _alike(old[1][begin:][::-1], new[1][begin:][::-1])
-        yield Row(_marked(old, begin, end), _marked(new, begin, end))
+        yield LinePair(_marked(old, begin, end), _marked(new, begin, end))
+
+
+def _unmarked(line: tuple[int, str] | None) -> VersionLine | None:
+    return None if line is None else VersionLine(line[0], _short(line[1]))
 
 
 def _alike(one: str, other: str) -> int:
@@ -102,14 +110,14 @@ def _alike(one: str, other: str) -> int:
     return next((n for n in range(shorter) if one[n] != other[n]), shorter)
 
 
-def _marked(line: tuple[int, str], begin: int, end: int) -> Line:
+def _marked(line: tuple[int, str], begin: int, end: int) -> VersionLine:
     number, text = line
     stop = len(text) - end
     before, changed, after = text[:begin], text[begin:stop], text[stop:]
     if len(text) > MAX_CHARACTERS:
         before = before if len(before) <= CONTEXT else f"…{before[-CONTEXT:]}"
         after = after if len(after) <= CONTEXT else f"{after[:CONTEXT]}…"
-    return Line(number, before, _short(changed), after)
+    return VersionLine(number, before, _short(changed), after)
 
 
 def _short(text: str) -> str:

@@ -1,5 +1,5 @@
--- Exporting calls of webhooks as spans. A call is logged with its outcome, up to minutes after it was made: no time
--- tells which are new, so those that are made while traces are exported are marked. See record_webhook_calls().
+-- Exporting calls of webhooks as spans. A call is logged with its outcome, up to minutes after it was made, so that no
+-- time separates new ones: those that are made while traces are exported are marked. See record_webhook_calls().
 
 -- For two days after the last export, so that a collector that was down misses none.
 CREATE OR REPLACE FUNCTION mailqueue.are_calls_traced() RETURNS boolean

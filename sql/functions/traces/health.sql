@@ -1,4 +1,4 @@
--- What tells that spans of traces are not exported. Once nothing was exported for a day, traces count as turned off.
+-- Signs that spans of traces are not exported. Once nothing was exported for a day, traces count as turned off.
 
 CREATE OR REPLACE FUNCTION mailqueue.gauges_of_traces()
 RETURNS TABLE (name text, labels text[], value double precision)

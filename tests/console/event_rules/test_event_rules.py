@@ -56,6 +56,12 @@ async def added(visitor: Visitor, **fields: str) -> str:
     return str(response.headers["location"]).partition("?")[0]
 
 
+@pytest.fixture
+async def rule(visitor: Visitor) -> str:
+    """The path of a rule that was added."""
+    return await added(visitor)
+
+
 async def actions(conn: Conn) -> list[str]:
     found = await make.rows(
         conn,
@@ -242,10 +248,9 @@ async def test_a_sample_that_the_rule_does_not_take_is_answered_with_the_reason(
     ],
 )
 async def test_a_sample_that_is_no_payload_is_refused_at_its_field(
-    visitor: Visitor, payload: str
+    visitor: Visitor, rule: str, payload: str
 ) -> None:
-    path = await added(visitor)
-    response = await sent(visitor, f"{path}/try", {"payload": payload})
+    response = await sent(visitor, f"{rule}/try", {"payload": payload})
 
     assert response.status_code == 422
     assert 'id="fault-payload"' in response.text

@@ -34,7 +34,7 @@ _STATUSES = {
 }
 
 
-class EventPage(RequestModel):
+class WebhookEventPage(RequestModel):
     """The query of a list of events or attempts: up to `limit` that are older than `after`."""
 
     limit: int = Field(default=DEFAULT_LIMIT, ge=1, le=MAX_LIMIT)
@@ -43,7 +43,7 @@ class EventPage(RequestModel):
 
 async def index(call: RequestContext) -> Response:
     """List the events of a webhook, newest first."""
-    query = query_of(call, EventPage)
+    query = query_of(call, WebhookEventPage)
     async with call.connection() as conn:
         webhook = await webhook_of_path(call, conn)
         found = await deliveries.list_page(
@@ -73,7 +73,7 @@ async def show(call: RequestContext) -> Response:
 
 async def attempts(call: RequestContext) -> Response:
     """List the attempts to deliver an event, newest first."""
-    query = query_of(call, EventPage)
+    query = query_of(call, WebhookEventPage)
     async with call.connection() as conn:
         webhook = await webhook_of_path(call, conn)
         event_id = call.id("event_id")
