@@ -82,6 +82,19 @@ async def are_known(conn: Conn, project_id: UUID, emails: Sequence[str]) -> list
     return [one is not None for one in found]
 
 
+async def named_by(conn: Conn, project_id: UUID, words: Sequence[str]) -> list[Contact | None]:
+    """Return the contact of each address or id, in order; None where there is none."""
+    ids = await store.find_named(conn, project_id, [with_wire_domain(one) for one in words])
+    found = await store.list_by_id(conn, project_id, [one for one in ids if one is not None])
+    by_id = {one.id: one for one in found}
+    return [None if one is None else by_id.get(one) for one in ids]
+
+
+async def count(conn: Conn, project_id: UUID) -> int:
+    """Return the number of contacts of a project."""
+    return await store.count(conn, project_id)
+
+
 async def show(conn: Conn, project_id: UUID, who: str) -> ContactDetail:
     """Return a contact with the lists that it was added to.
 

@@ -153,6 +153,19 @@ async def size(conn: Conn, project_id: UUID, list_id: UUID) -> int:
     return await store.size_of_list(conn, project_id, list_id, most=MAX_SIZE)
 
 
+async def sizes(conn: Conn, project_id: UUID, list_ids: Sequence[UUID]) -> list[int]:
+    """Return how many contacts are in each list, as `size` counts them."""
+    return await store.sizes_of_lists(conn, project_id, list_ids, most=MAX_SIZE)
+
+
+async def of_contacts(
+    conn: Conn, project_id: UUID, contact_ids: Sequence[UUID]
+) -> dict[UUID, list[UUID]]:
+    """Return the ids of the lists that contacts were added to; those in no list are left out."""
+    found = await store.list_ids_of_contacts(conn, project_id, contact_ids)
+    return {one.contact_id: one.list_ids for one in found}
+
+
 async def try_condition(conn: Conn, project_id: UUID, condition: str) -> ConditionTrial:
     """Return how many contacts a condition selects, and some of them.
 

@@ -27,6 +27,13 @@ class Selected(NamedTuple):
     examples: list[UUID]
 
 
+class ListsOfContact(NamedTuple):
+    """The lists that a contact was added to."""
+
+    contact_id: UUID
+    list_ids: list[UUID]
+
+
 class AskedRow(NamedTuple):
     """A list that a mail asked to confirm, and its state; None: there is none."""
 
@@ -82,6 +89,11 @@ async def list_by_id(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[
     return await many(
         conn, "list_contacts_by_id", {"project_id": project_id, "ids": list(ids)}, Contact
     )
+
+
+async def count(conn: Conn, project_id: UUID) -> int:
+    """Return the number of contacts of a project."""
+    return await value(conn, "count_contacts", {"project_id": project_id}, int)
 
 
 async def list_memberships(conn: Conn, project_id: UUID, contact_id: UUID) -> list[Membership]:
@@ -213,6 +225,22 @@ async def size_of_list(conn: Conn, project_id: UUID, list_id: UUID, *, most: int
     """Return the number of contacts of a list, counted up to `most`."""
     asked = {"project_id": project_id, "list_id": list_id, "most": most}
     return await value(conn, "size_of_list", asked, int)
+
+
+async def sizes_of_lists(
+    conn: Conn, project_id: UUID, list_ids: Sequence[UUID], *, most: int
+) -> list[int]:
+    """Return the number of contacts of each list, counted up to `most`."""
+    asked = {"project_id": project_id, "list_ids": list(list_ids), "most": most}
+    return await many(conn, "sizes_of_lists", asked, int)
+
+
+async def list_ids_of_contacts(
+    conn: Conn, project_id: UUID, contact_ids: Sequence[UUID]
+) -> list[ListsOfContact]:
+    """Return the lists of contacts that are in some."""
+    asked = {"project_id": project_id, "ids": list(contact_ids)}
+    return await many(conn, "list_ids_of_contacts", asked, ListsOfContact)
 
 
 async def is_in_list(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:

@@ -102,7 +102,7 @@ NOT_THERE = [
     ("postmark", "GET", "/triggers/tags"),
     ("postmark", "POST", "/templates/x/copy"),
     ("sendgrid", "GET", "/v3/ips"),
-    ("sendgrid", "GET", "/v3/marketing/contacts"),
+    ("sendgrid", "GET", "/v3/marketing/singlesends"),
     ("mailgun", "GET", "/v3/routes"),
     ("mailgun", "GET", "/v3/ip_pools"),
     ("mailgun", "POST", "/v1/analytics/logs"),

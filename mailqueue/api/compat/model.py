@@ -100,10 +100,19 @@ def batch_endpoint(
 
 
 def contact_endpoint(
-    method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
+    method: str,
+    path: str,
+    summary: str,
+    handler: Callable[[RequestContext], Awaitable[Response]],
+    *,
+    is_reading: bool = False,
 ) -> Endpoint:
-    """Return an endpoint of contacts and lists; test keys have their own."""
-    scope = Scope.CONTACTS_READ if method == "GET" else Scope.CONTACTS_WRITE
+    """Return an endpoint of contacts and lists; test keys have their own.
+
+    `is_reading`: a POST that changes nothing.
+    """
+    reads = method == "GET" or is_reading
+    scope = Scope.CONTACTS_READ if reads else Scope.CONTACTS_WRITE
     return Endpoint(
         method, path, scope, summary, handler, once=Once.NEVER, test_keys=ForTestKeys.OWN
     )

@@ -49,6 +49,13 @@ JOIN mailqueue.contacts AS c ON c.id = i.id
 WHERE c.project_id = %(project_id)s::uuid
 ORDER BY i.n;
 
+-- name: count_contacts :value
+-- The number of contacts.
+SELECT count(*)
+FROM mailqueue.contacts AS c
+WHERE c.project_id = %(project_id)s::uuid AND c.is_test = coalesce(mailqueue.mode(), false)
+  AND c.email_key <> 'erased@erased.invalid';
+
 -- name: check_contact_condition :maybe
 -- A condition; raises 22023 for an invalid one.
 SELECT mailqueue.check_contact_condition(%(condition)s::text);

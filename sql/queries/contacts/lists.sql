@@ -38,6 +38,20 @@ FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::
 SELECT count(*)
 FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, NULL, %(most)s::integer);
 
+-- name: sizes_of_lists :many
+-- The number of contacts of each list, in order, counted up to a limit.
+SELECT (SELECT count(*)
+        FROM mailqueue.list_members(%(project_id)s::uuid, i.id, NULL, %(most)s::integer)) AS size
+FROM unnest(%(list_ids)s::uuid[]) WITH ORDINALITY AS i(id, n)
+ORDER BY i.n;
+
+-- name: list_ids_of_contacts :many
+-- Ids of the lists that contacts were added to, by contact.
+SELECT m.contact_id, array_agg(m.list_id ORDER BY m.list_id) AS list_ids
+FROM mailqueue.contact_list_members AS m
+WHERE m.project_id = %(project_id)s::uuid AND m.contact_id = ANY (%(ids)s::uuid[])
+GROUP BY m.contact_id;
+
 -- name: is_in_list :value
 -- Whether a contact is in a list: it was added, even if it has not confirmed that, or it satisfies the condition.
 SELECT EXISTS (SELECT FROM mailqueue.contact_list_members AS m

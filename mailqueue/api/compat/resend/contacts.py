@@ -12,11 +12,12 @@ from typing import Any
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import contact_endpoint
+from mailqueue.api.compat.named_lists import newest_first
 from mailqueue.api.compat.permissions import check_may_change, may
 from mailqueue.api.compat.resend.contact_model import AddedContact, ChangedContact, ContactPage
 from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
 from mailqueue.api.compat.resend.segments import listed as listed_segment
-from mailqueue.api.compat.resend.segments import newest_first, segment_of
+from mailqueue.api.compat.resend.segments import segment_of
 from mailqueue.api.compat.resend.topics import choose_topics
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.compat.suppressed.lists import (

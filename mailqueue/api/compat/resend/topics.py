@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import suppression_endpoint
+from mailqueue.api.compat.named_lists import list_name
 from mailqueue.api.compat.permissions import check_may, check_may_change
 from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
-from mailqueue.api.compat.resend.segments import list_name
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.compat.suppressed.lists import add_addresses, find_address, remove_address
 from mailqueue.api.compat.suppressed.model import CHOSEN, SuppressedList
@@ -74,7 +74,7 @@ class TopicChoices(RequestModel):
 async def create(call: RequestContext) -> Response:
     """Add a topic: a category whose slug is made from the name."""
     body = await body_of(call, NewTopic)
-    short = list_name(body.name)
+    short = list_name(body.name, otherwise="topic")
     slug = short if short[0].isalpha() else f"topic-{short}"
     fields = {"name": body.name, "description": body.description}
     try:

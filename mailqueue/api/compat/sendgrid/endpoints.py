@@ -25,6 +25,8 @@ from mailqueue.api.compat.sendgrid.faults import (
 )
 from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
+from mailqueue.api.compat.sendgrid.marketing.contacts import CONTACT_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.lists import LIST_ENDPOINTS
 from mailqueue.api.compat.sendgrid.messages import ACTIVITY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
@@ -129,6 +131,8 @@ SENDGRID = CompatApi(
         *DOMAIN_ENDPOINTS,
         *TRACKING_ENDPOINTS,
         *ACTIVITY_ENDPOINTS,
+        *CONTACT_ENDPOINTS,
+        *LIST_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
@@ -142,6 +146,7 @@ SENDGRID = CompatApi(
             "/v3/whitelabel",
             "/v3/messages",
             "/v3/tracking_settings",
+            "/v3/marketing",
         ),
     ),
     is_known_by_head=is_sendgrids,
