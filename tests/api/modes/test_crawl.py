@@ -43,8 +43,7 @@ def names_a_thing(endpoint: Endpoint) -> bool:
         "{schedule_id}",
         "{event_id}",
         "{enrollment_id}",
-        "{contact}",
-        "{list}",
+        *("{contact}", "{contact_id}", "{list}", "{list_id}"),
     )
     # There a batch is the name of a campaign, which has no mode.
     if endpoint.path.startswith(("/v3/mail/batch", "/v3/user/scheduled_sends")):

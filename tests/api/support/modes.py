@@ -128,10 +128,20 @@ async def both_modes(url: str) -> AsyncIterator[Modes]:
                 headers={"X-API-Key": key, "Content-Type": "image/png"},
             )
             variables["upload"] = upload.json()["id"]
+            variables |= await _resend_webhook(http, key)
             async with connect(database) as conn:
                 await exported(conn, MARK)
             emails["pending"] = variables["email_id"]
             yield Modes(http, database, pool, key, test.key.reveal(), variables, emails)
+
+
+async def _resend_webhook(http: httpx2.AsyncClient, key: str) -> dict[str, str]:
+    """Add a webhook in Resend's format, which its API shows; return it and a delivery to it."""
+    headers, body = {"X-API-Key": key}, {"url": "https://b.example.com/hooks", "format": "resend"}
+    added = await http.post("/v1/webhooks", json=body, headers=headers)
+    webhook_id = added.json()["webhook"]["id"]
+    tried = await http.post(f"/v1/webhooks/{webhook_id}/test", json={}, headers=headers)
+    return {"resend_webhook": webhook_id, "resend_delivery": tried.json()["delivery_id"]}
 
 
 async def _emails(http: httpx2.AsyncClient, database: DatabaseSettings, key: str) -> dict[str, str]:
@@ -168,6 +178,10 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given |= {"event": "clicked", "template_id": MARK, "version_id": "1"}
     given |= dict.fromkeys(("segment", "segment_id"), modes.variables["list_id"])
     given |= {"topic_id": NO_TOPIC, "tag": "initial", "new_tag": "copied"}
+    if endpoint.path.startswith("/webhooks/"):
+        webhook, delivery = modes.variables["resend_webhook"], modes.variables["resend_delivery"]
+        given |= {"webhook_id": webhook, "delivery_id": delivery}
+    given |= {"sender_number": "1", "contact_id": modes.variables["contact"]}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}
     if not any(name in endpoint.path for name in names):

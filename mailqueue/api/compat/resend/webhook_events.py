@@ -57,7 +57,7 @@ async def show(call: RequestContext) -> Response:
     """Show an event with what is sent; null once that is no longer stored."""
     async with call.connection() as conn:
         webhook = await webhook_of_path(call, conn)
-        event_id = call.id("event_id")
+        event_id = call.id("delivery_id")
         found = await deliveries.find(conn, call.caller.project_id, webhook.id, event_id)
         sent = await deliveries.body_of(conn, webhook, found)
     is_waiting = found.status == DeliveryStatus.PENDING
@@ -76,7 +76,7 @@ async def attempts(call: RequestContext) -> Response:
     query = query_of(call, WebhookEventPage)
     async with call.connection() as conn:
         webhook = await webhook_of_path(call, conn)
-        event_id = call.id("event_id")
+        event_id = call.id("delivery_id")
         log = await deliveries.show(conn, call.caller.project_id, webhook.id, event_id)
     tried = [_attempt(event_id, one) for one in reversed(log.attempts)]
     ids = [one["id"] for one in tried]
@@ -88,7 +88,7 @@ async def replay(call: RequestContext) -> Response:
     """Deliver an event again, from the first attempt."""
     async with call.connection() as conn:
         webhook = await webhook_of_path(call, conn)
-        event_id = call.id("event_id")
+        event_id = call.id("delivery_id")
         await deliveries.retry(conn, call.caller.project_id, webhook.id, event_id, by=call.by)
     return json_answer({"object": "webhook_event", "id": event_id})
 
@@ -135,11 +135,11 @@ def _attempt(event_id: UUID, one: DeliveryAttemptRow) -> dict[str, Any]:
 _EVENTS = "/webhooks/{webhook_id}/events"
 WEBHOOK_EVENT_ENDPOINTS = (
     webhook_endpoint("GET", _EVENTS, "List the events of a webhook.", index),
-    webhook_endpoint("GET", f"{_EVENTS}/{{event_id}}", "Show an event of a webhook.", show),
+    webhook_endpoint("GET", f"{_EVENTS}/{{delivery_id}}", "Show an event of a webhook.", show),
     webhook_endpoint(
-        "GET", f"{_EVENTS}/{{event_id}}/attempts", "List the attempts to deliver it.", attempts
+        "GET", f"{_EVENTS}/{{delivery_id}}/attempts", "List the attempts to deliver it.", attempts
     ),
-    webhook_endpoint("POST", f"{_EVENTS}/{{event_id}}/replay", "Deliver it again.", replay),
+    webhook_endpoint("POST", f"{_EVENTS}/{{delivery_id}}/replay", "Deliver it again.", replay),
     webhook_endpoint(
         "POST",
         "/webhooks/{webhook_id}/signing-secret/rotate",

@@ -39,14 +39,14 @@ class NamedList(RequestModel):
     name: NameOfList
 
 
-class ListsQuery(RequestModel):
+class MarketingListsQuery(RequestModel):
     """The query of GET /v3/marketing/lists; `page_token` is the id of the last one before."""
 
     page_size: int = Field(default=MAX_LISTED, ge=1, le=1_000)
     page_token: UUID | None = None
 
 
-class ListQuery(RequestModel):
+class MarketingListQuery(RequestModel):
     """The query of GET /v3/marketing/lists/{list_id}."""
 
     contact_sample: bool = False
@@ -78,7 +78,7 @@ async def create(call: RequestContext) -> Response:
 async def index(call: RequestContext) -> Response:
     """List lists, newest first."""
     refuse_subuser(call.request)
-    query = query_of(call, ListsQuery)
+    query = query_of(call, MarketingListsQuery)
     found = await _lists(call)
     ids = [one.id for one in found]
     if query.page_token is not None:
@@ -96,7 +96,7 @@ async def index(call: RequestContext) -> Response:
 async def show(call: RequestContext) -> Response:
     """Show a list, with some of its contacts where that is asked for."""
     refuse_subuser(call.request)
-    query = query_of(call, ListQuery)
+    query = query_of(call, MarketingListQuery)
     one = await list_of(call, call.id("list_id"))
     (document,) = await _all_shown(call, [one])
     if query.contact_sample:
@@ -111,6 +111,7 @@ async def show(call: RequestContext) -> Response:
 async def change(call: RequestContext) -> Response:
     """Rename a list."""
     refuse_subuser(call.request)
+    await list_of(call, call.id("list_id"))  # what is not there is said first
     body = await body_of(call, NamedList)
     async with call.in_one_transaction():
         one = await list_of(call, call.id("list_id"))
@@ -144,8 +145,8 @@ async def count(call: RequestContext) -> Response:
 async def remove_members(call: RequestContext) -> Response:
     """Remove contacts from a list; they stay contacts."""
     refuse_subuser(call.request)
-    query = query_of(call, RemovedMembersQuery)
     one = await list_of(call, call.id("list_id"))
+    query = query_of(call, RemovedMembersQuery)
     words = [str(each) for each in dict.fromkeys(query.contact_ids)]
     async with call.connection() as conn:
         try:
