@@ -12,7 +12,7 @@ from tests.rules.source import ROOT
 
 TEXT = (ROOT / PAGE).read_text("utf-8")
 OUTSIDE = {"0.0.0.0:80", "0.0.0.0:443"}
-WITH_LISTENER_OF_ITS_OWN = {"submission", "bounces", "rabbitmq"}
+WITH_LISTENER_OF_ITS_OWN = {"submission", "bounces", "rabbitmq", "traces"}
 
 
 @pytest.mark.soak  # minutes: packages are installed twice, and a restore is waited for

@@ -14,8 +14,13 @@ from tests.deploy.files import FOLDER, RULES, dashboards, promtool
 from tests.deploy.prometheus import Prometheus, scraping
 from tests.whole.running import Home, eventually, up
 
-WITHOUT_SERIES = {"mailqueue_blocked_lanes", "mailqueue_headroom_emails"}
-"""Metrics whose series appear with what they count: none in an installation that is well."""
+WITHOUT_SERIES = {
+    *("mailqueue_blocked_lanes", "mailqueue_headroom_emails"),
+    *("mailqueue_canary_age_seconds", "mailqueue_canary_late"),
+    *("mailqueue_trace_age_seconds", "mailqueue_trace_spans"),
+}
+"""Metrics whose series appear with what they count: none in an installation that is well, sends no
+canary emails and exports no traces."""
 
 
 @pytest.mark.prometheus

@@ -250,6 +250,24 @@ BODIES: dict[str, Any] = {
     "PUT /v3/api_keys/{key_id}": {"name": "Shop", "scopes": ["mail.send"]},
     "POST /v3/whitelabel/domains": {"domain": "example.com", "custom_dkim_selector": "abc"},
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
+    "PATCH /domains/{domain_id}": {"open_tracking": False},
+    "PATCH /v3/tracking_settings/click": {"enabled": False},
+    "PATCH /v3/tracking_settings/open": {"enabled": False},
+    "PUT /v3/marketing/contacts": {
+        "contacts": [
+            {
+                "email": "ann@example.com",
+                "first_name": "Ann",
+                "alternate_emails": ["a@example.com"],
+                "city": "Oslo",
+                "custom_fields": {"plan": "pro"},
+            }
+        ]
+    },
+    "POST /v3/marketing/contacts/batch": {"ids": [NO_ID]},
+    "POST /v3/marketing/contacts/search/emails": {"emails": ["ann@example.com"]},
+    "POST /v3/marketing/lists": {"name": "News"},
+    "PATCH /v3/marketing/lists/{list_id}": {"name": "News"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
 SHARED = {
@@ -266,6 +284,8 @@ WITHOUT_BODY = {
     "PUT /bounces/{bounce_id}/activate",
     f"PATCH {SETTINGS}/signed",
     "POST /domains/{domain_id}/verify",
+    "POST /webhooks/{webhook_id}/events/{delivery_id}/replay",
+    "POST /webhooks/{webhook_id}/signing-secret/rotate",
     "PUT /domains/{domain_number}/verifyDkim",
     "PUT /domains/{domain_number}/verifyReturnPath",
     "POST /domains/{domain_number}/verifyspf",
