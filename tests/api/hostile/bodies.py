@@ -251,8 +251,8 @@ BODIES: dict[str, Any] = {
     "POST /v3/whitelabel/domains": {"domain": "example.com", "custom_dkim_selector": "abc"},
     "POST /v3/{domain}/messages.mime": {"to": "ann@example.com", "message": "Subject: a\r\n\r\nb"},
     "PATCH /domains/{domain_id}": {"open_tracking": False},
-    "PATCH /v3/tracking_settings/click": {"enabled": False},
-    "PATCH /v3/tracking_settings/open": {"enabled": False},
+    "PATCH /v3/tracking_settings/click": {"enabled": "false"},
+    "PATCH /v3/tracking_settings/open": {"enabled": "false"},
     "PUT /v3/marketing/contacts": {
         "contacts": [
             {
