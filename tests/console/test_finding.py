@@ -54,7 +54,7 @@ async def sent_again(seen: Seen, email: UUID) -> None:
 
 async def focus_on(page: Page, name: str) -> None:
     """Press Tab until the focus is on a link or button of that name."""
-    for _ in range(40):
+    for _ in range(60):
         await page.keyboard.press("Tab")
         if (await page.evaluate("document.activeElement.textContent")).strip().startswith(name):
             return

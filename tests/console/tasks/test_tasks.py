@@ -76,7 +76,7 @@ async def see_why_a_mail_did_not_arrive_and_send_it_again(hand: Hand) -> None:
 async def send_to_a_suppressed_address_again(hand: Hand) -> None:
     await hand.search(f"bounced@{hand.project}.com")
     await hand.press("Your bill")
-    await hand.press("Send again …")
+    await hand.press("Lift the suppression and send …")
     await hand.enter("Reason", "has a new mailbox")
     await hand.press("Lift the suppression and send", "button")
     await hand.reads("The email is queued to be sent again.")
