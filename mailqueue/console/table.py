@@ -39,6 +39,8 @@ from mailqueue.console.schedules import calendar as schedules_calendar
 from mailqueue.console.schedules import pages as schedules_pages
 from mailqueue.console.search import pages as search_pages
 from mailqueue.console.second_factor import pages as second_factor_pages
+from mailqueue.console.senders import acting as senders_acting
+from mailqueue.console.senders import changing as senders_changing
 from mailqueue.console.senders import pages as senders_pages
 from mailqueue.console.sequences import acting as sequences_acting
 from mailqueue.console.sequences import pages as sequences_pages
@@ -115,6 +117,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *templates_trying.PAGES,
     *setup_pages.PAGES,
     *senders_pages.PAGES,
+    *senders_changing.PAGES,
+    *senders_acting.PAGES,
     *domains_pages.PAGES,
     *domains_acting.PAGES,
     *keys_pages.PAGES,

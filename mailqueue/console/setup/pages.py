@@ -14,23 +14,21 @@ from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
+from mailqueue.console.senders.trying import TriedSender, try_account
 from mailqueue.console.setup import form as setup_form
 from mailqueue.console.setup.arrival import Arrival, arrival_of
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.contract.emails import Email
-from mailqueue.contract.senders import Sender, SenderTest
+from mailqueue.contract.senders import Sender
 from mailqueue.core.address import InvalidAddress, parse_address
-from mailqueue.core.errors import ConfigError, Conflict, InvalidField, Locked, SealBroken
+from mailqueue.core.errors import ConfigError, Conflict, InvalidField, Locked
 from mailqueue.core.providers import Provider
 from mailqueue.deliverability import keys as dkim_keys
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailQuery
 from mailqueue.senders import accounts, changing
-from mailqueue.senders.model import SenderAccount
-from mailqueue.senders.trial import try_out
-from mailqueue.senders.values import senders_of, test_of
-from mailqueue.smtp.client.transcript import Transcript
+from mailqueue.senders.values import senders_of
 from mailqueue.tenants.keys import manage as keys_manage
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.vault.masterkey import master_key_of
@@ -40,20 +38,6 @@ from mailqueue.web.rendering import sentence
 PATH = "/console/projects/{project}/setup"
 _KEYS_LOOKED_AT = 50
 """Keys among which an active one is looked for, the newest ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class TriedSender:
-    """A sender account and the result of its test."""
-
-    account: SenderAccount
-    result: SenderTest
-
-    @property
-    def is_key_untried(self) -> bool:
-        """Return whether the key is used first with an email: no token is fetched with it."""
-        facts = self.account.provider.facts
-        return facts.has_api and "token_url" not in facts.settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +89,8 @@ async def add_sender(context: PageContext) -> Response:
 async def try_sender(context: PageContext) -> Response:
     """Connect to the server of an account and log in; show what it answered."""
     project, name = context.seen.name, text_of(context.form, "sender")
-    transcript = Transcript()
-    try:
-        async with context.connection() as conn:
-            account = await accounts.find(conn, project, name=name[:100])
-            sealed = account.smtp_password
-            master = master_key_of(context.console.settings) if sealed else None
-            password = await accounts.password_of(conn, account, master=master)
-        # The connection is released before the network is used.
-        transport = context.console.open_transport(account, password, transcript)
-    except (ConfigError, Locked, SealBroken) as exc:
-        raise Conflict(str(exc)) from exc
-    result = test_of(await try_out(transport), transcript)
-    return await _shown(context, tried=TriedSender(account, result))
+    tried = await try_account(context, lambda conn: accounts.find(conn, project, name=name[:100]))
+    return await _shown(context, tried=tried)
 
 
 async def send_test(context: PageContext) -> Response:

@@ -30,6 +30,10 @@ ALLOWED = {
         f"/console/users/one/{{user}}{end}": {"superadmin"}
         for end in ("", "/change", "/link", "/remove", "/reset")
     },
+    **{
+        f"/console/projects/{{project}}/senders/{{sender}}/{act}": {"superadmin", "project_admin"}
+        for act in ("try", "change", "server", "key", "activate", "prefer", "remove")
+    },
     "/console/projects/{project}/members": {"superadmin", "project_admin"},
     "/console/projects/{project}/members/invite": {"superadmin", "project_admin"},
     "/console/projects/{project}/members/one/{member}/remove": {"superadmin", "project_admin"},

@@ -56,7 +56,7 @@ async def test_the_page_of_an_account_says_what_it_does_and_why(console: Visitin
         )
         suspended = (await visitor.get(listed)).text
         assert "535 account closed" in suspended
-        assert "mailqueue sender resume relay --project shop" in suspended
+        assert f"{listed}/activate" in suspended
         assert "pauses/new" not in suspended
         await conn.execute(
             "UPDATE mailqueue.sender_accounts SET status = 'active', warm_up = '{10,20}'"
