@@ -74,8 +74,13 @@ def run(path: Path, *arguments: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-def judged(folder: Path, *parts: str, arguments: tuple[str, ...] = ()) -> tuple[int, list[str]]:
-    """Run a suite; return the exit code and the tests that are called unsteady."""
+def judged(
+    folder: Path, *parts: str, arguments: tuple[str, ...] = ("-n", "1")
+) -> tuple[int, list[str]]:
+    """Run a suite; return the exit code and the tests that are called unsteady.
+
+    The tests of a file go to one process, so that others would have nothing to do.
+    """
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_suite.py").write_text(_ONCE + "\n".join(parts))
     code, lines = run(folder / "test_suite.py", *arguments)
