@@ -13,7 +13,7 @@ from mailqueue.events import recording
 from mailqueue.events.model import RecordResult, Type
 from mailqueue.inbound.bounces.events import bounce_events
 from mailqueue.inbound.model import ClaimedRequest
-from mailqueue.inbound.processing import PendingEvents, outcome_of, pending_events
+from mailqueue.inbound.processing import PendingEvents, is_bypassing, outcome_of, pending_events
 from mailqueue.ports.inbound import BadEvent, InboundProvider, InboundRequest, ProviderEvent
 from mailqueue.queue.handler import Handler
 from mailqueue.settings.environment import DatabaseSettings
@@ -94,13 +94,18 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
         try:
             found = await self._link.call(
                 lambda conn: bounce_events(
-                    conn, keyring, request, project_id=row.project_id, now=datetime.now(UTC)
+                    conn,
+                    keyring,
+                    request,
+                    project_id=row.project_id,
+                    now=datetime.now(UTC),
+                    is_bypassing=is_bypassing(row),
                 )
             )
         except Exception as exc:
             log.exception("inbound.unreadable", request=str(row.id), provider=row.provider)
             return Retry(f"cannot be read: {type(exc).__name__}: {exc}")
-        return pending_events(row, row.provider, found)
+        return pending_events(row, row.provider, [_sourced(row, one) for one in found])
 
     async def _confirmed(self, row: ClaimedRequest, url: str) -> Outcome | None:
         try:
@@ -110,6 +115,13 @@ class InboundHandler(Handler[ClaimedRequest, PendingEvents]):
         except Unavailable as exc:
             return Retry(f"the subscription could not be confirmed: {exc}")
         return Failed("the confirmation of the subscription was refused")
+
+
+def _sourced(row: ClaimedRequest, event: ProviderEvent | BadEvent) -> ProviderEvent | BadEvent:
+    """Return an event that names the bounce mail that reported it."""
+    if isinstance(event, BadEvent) or event.type is None:
+        return event
+    return replace(event, data={**event.data, "request": str(row.id)})
 
 
 def with_origins(

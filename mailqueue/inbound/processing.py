@@ -69,6 +69,11 @@ def pending_events(
     return PendingEvents(claim, events, unknown, bad, size=max(1, len(events)))
 
 
+def is_bypassing(claim: ClaimedRequest) -> bool:
+    """Return whether bounce mail is read in spite of the rules of its project."""
+    return isinstance(claim.outcome, dict) and claim.outcome.get("bypassed") is True
+
+
 def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outcome:
     """Return the outcome of a request whose events were recorded with these results."""
     claim = reading.claim
@@ -86,6 +91,8 @@ def outcome_of(reading: PendingEvents, results: Sequence[RecordResult]) -> Outco
         if result is RecordResult.UNMATCHED
     ]
     outcome: dict[str, Any] = {"events": dict(counts)}
+    if is_bypassing(claim):
+        outcome["bypassed"] = True
     for name, texts in (("unknown", reading.unknown), ("bad", reading.bad)):
         cut = (text[:200].replace("\0", "") for text in texts)
         earlier = before.get(name)

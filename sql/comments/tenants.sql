@@ -201,3 +201,14 @@ SELECT mailqueue.describe_columns('system_settings', ARRAY[
     ['meaning', 'Meaning of the setting, with its unit.'],
     ['changed_at', 'Time of the last change.']
 ]);
+
+SELECT mailqueue.describe_columns('project_rules', ARRAY[
+    ['id', 'Id of the rule.'],
+    ['project_id', 'Id of the project.'],
+    ['kind', 'sender_signature, tag_trigger or inbound_rule.'],
+    ['subject', 'The address, the tag, or the address or domain whose bounce mail is ignored.'],
+    ['settings', 'Name and reply address of a signature; whether a tag has opens tracked.'],
+    ['created_by', 'Author: API key, administrator or operating system user.'],
+    ['created_at', 'Time at which the row was created.'],
+    ['updated_at', 'Time of the last change.']
+]);

@@ -99,7 +99,7 @@ NOT_THERE = [
     ("resend", "GET", "/automations"),
     ("resend", "POST", "/emails/x/share"),
     ("postmark", "POST", "/email/bulk"),
-    ("postmark", "GET", "/triggers/tags"),
+    ("postmark", "GET", "/stats/outbound/tracked"),
     ("postmark", "POST", "/templates/x/copy"),
     ("sendgrid", "GET", "/v3/ips"),
     ("sendgrid", "GET", "/v3/marketing/singlesends"),

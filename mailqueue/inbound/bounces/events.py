@@ -10,9 +10,11 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.events.model import Type
+from mailqueue.inbound.bounces import store
 from mailqueue.inbound.bounces.model import BounceKind, Fate, ParsedBounce, ReportedRecipient
 from mailqueue.inbound.bounces.proof import Proof, prove
 from mailqueue.inbound.bounces.reading import read_bounce
+from mailqueue.inbound.bounces.returned import addresses_in
 from mailqueue.inbound.bounces.submitted import RECIPIENT, SENDER, message_of
 from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS, read_tree
 from mailqueue.ports.inbound import BadEvent, InboundRequest, ProviderEvent
@@ -30,6 +32,8 @@ TYPE_BY_FATE = {
     Fate.DELIVERED: Type.DELIVERED,
     Fate.COMPLAINED: Type.COMPLAINT,
 }
+IGNORED = "ignored: a rule of the project names its sender"
+"""What is stored of bounce mail whose sender an inbound rule names."""
 OPT_OUT = frozenset({"opt-out", "opt-out-list"})
 
 
@@ -40,11 +44,13 @@ async def bounce_events(
     *,
     project_id: UUID | None,
     now: datetime,
+    is_bypassing: bool = False,
 ) -> Sequence[ProviderEvent | BadEvent]:
     """Read a bounce message and return the events it proves.
 
     The request's query holds the envelope where it is known. A recipient that nothing proves yields
-    an event without a type: it is stored with the reason and changes nothing.
+    an event without a type: it is stored with the reason and changes nothing. So is mail of a
+    sender whom a rule of the project names, unless `is_bypassing`.
 
     Raises:
         ConfigError, Locked, SealBroken: the key that signed the return path cannot be opened here
@@ -68,6 +74,8 @@ async def bounce_events(
     )
     if isinstance(found, str):
         return [_unproved(reading, told, found) for told in reading.recipients]
+    if not is_bypassing and await store.is_ignored(conn, found.mail.project_id, _senders(request)):
+        return [ProviderEvent(None, IGNORED, detail=reading.why)]
     return [_event(request, reading, told, found) for told in reading.recipients]
 
 
@@ -75,6 +83,13 @@ def _received_by(request: InboundRequest) -> list[str]:
     root = read_tree(request.body[: DEFAULT_LIMITS.header_bytes]).root
     told = [value for name in TOLD_OF for value in root.values(name)]
     return [*filter(None, [request.query.get(RECIPIENT)]), *told]
+
+
+def _senders(request: InboundRequest) -> list[str]:
+    """Return the addresses that bounce mail is from: its From field, and the envelope's sender."""
+    root = read_tree(request.body[: DEFAULT_LIMITS.header_bytes]).root
+    given = [request.query.get(SENDER, ""), *root.values("From")]
+    return [address for text in given for address in addresses_in(text)]
 
 
 def _kind(reading: ParsedBounce, reported: ReportedRecipient | None = None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.db.fetch import Conn, many, maybe, value
 
 
 class BouncedMail(NamedTuple):
@@ -43,6 +43,12 @@ async def find_by_message_id(
         "recipients": list(recipients),
     }
     return await maybe(conn, "find_bounced_mail", params, BouncedMail)
+
+
+async def is_ignored(conn: Conn, project_id: UUID, senders: Sequence[str]) -> bool:
+    """Return whether a rule of a project names one of the senders, or its domain."""
+    params = {"project_id": project_id, "senders": list(senders)}
+    return await value(conn, "is_bounce_ignored", params, bool)
 
 
 async def list_domains(conn: Conn) -> list[str]:

@@ -49,7 +49,7 @@ AS $$
                                          'channel_providers', 'time_zones', 'time_zone_offsets',
                                          'time_zone_releases']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines', 'ab_test_recipients', 'channel_consents',
-                                  'muted_senders')
+                                  'muted_senders', 'project_rules')
                      OR '[[DELETED_WITH_A_PERSON]]'::jsonb ? p_name
                      THEN 'delete'
                 WHEN p_name IN ('webhook_events', 'inbound_events', 'attachments') THEN p_name

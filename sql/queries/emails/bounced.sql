@@ -7,7 +7,8 @@ SELECT v.id, v.occurred_at, v.type, v.email_id, coalesce(v.recipient_email, e.re
        EXISTS (SELECT FROM mailqueue.suppressions AS s
                 WHERE s.project_id = v.project_id AND s.category = '' AND s.expires_at > now()
                   AND s.address = mailqueue.address_key(coalesce(v.recipient_email, e.recipient_email))
-                  AND s.reason = ANY (%(reasons)s)) AS is_inactive
+                  AND s.reason = ANY (%(reasons)s)) AS is_inactive,
+       EXISTS (SELECT FROM mailqueue.bounce_dump(v.project_id, v.id, v.occurred_at)) AS has_dump
 FROM (SELECT b.*
       FROM mailqueue.email_events AS b
       WHERE b.project_id = %(project_id)s

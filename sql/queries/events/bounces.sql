@@ -7,6 +7,10 @@ SELECT m.id, m.project_id, m.recipients
 FROM mailqueue.bounced_mail(%(email_id)s::uuid, %(message_id)s::text, %(project_id)s::uuid,
                             %(recipients)s::text[]) AS m;
 
+-- name: is_bounce_ignored :value
+-- Whether a rule of the project ignores bounce mail of one of the senders.
+SELECT mailqueue.is_sender_ignored(%(project_id)s, %(senders)s::text[]);
+
 -- name: list_bounce_domains :many
 -- Domains of the return paths of all projects.
 SELECT d.domain

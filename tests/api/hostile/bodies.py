@@ -68,6 +68,8 @@ MAILGUN = {
     "o:deliverytime": "Thu, 01 Jan 2026 00:00:00 +0000",
     "recipient-variables": '{"ann@example.com": {"name": "Ann"}}',
 }
+SIGNATURE = {"Name": "Ann", "ReplyToEmail": "help@example.com", "ReturnPathDomain": ""}
+TRIGGER = {"MatchName": "order", "TrackOpens": True}
 ENTRIES = {"Suppressions": [{"EmailAddress": "ann@example.com"}]}
 EMAILS = {"emails": ["ann@example.com"]}
 WEBHOOK = {"endpoint": "https://app.example.com/hooks", "events": ["email.sent"]}
@@ -137,6 +139,11 @@ BODIES: dict[str, Any] = {
     "resend: POST /domains": {"name": "news.example.com", "region": "us-east-1"},
     "postmark: POST /domains": {"Name": "news.example.com", "ReturnPathDomain": ""},
     "PUT /domains/{domain_number}": {"ReturnPathDomain": ""},
+    "POST /senders": {**SIGNATURE, "FromEmail": "ann@example.com"},
+    "PUT /senders/{sender_number}": SIGNATURE,
+    "POST /triggers/tags": TRIGGER,
+    "PUT /triggers/tags/{trigger_number}": TRIGGER,
+    "POST /triggers/inboundrules": {"Rule": "example.com"},
     "POST /suppressions": {"email": "ann@example.com"},
     "POST /suppressions/batch/add": {"emails": ["ann@example.com"]},
     "POST /suppressions/batch/remove": {"emails": ["ann@example.com"]},
@@ -270,31 +277,3 @@ BODIES: dict[str, Any] = {
     "PATCH /v3/marketing/lists/{list_id}": {"name": "News"},
 }
 """A body of each endpoint that takes one, which names every kind of field."""
-SHARED = {
-    f"{method} {path}"
-    for method in ("POST", "GET")
-    for path in ("/webhooks", "/templates", "/domains")
-}
-"""Requests of several APIs; the credential tells whose they are."""
-WITHOUT_BODY = {
-    "POST /v3/whitelabel/domains/{domain_id}/validate",
-    "POST /templates/{template_id}/publish",
-    "POST /templates/{template_id}/duplicate",
-    "POST /emails/{email_id}/cancel",
-    "PUT /bounces/{bounce_id}/activate",
-    f"PATCH {SETTINGS}/signed",
-    "POST /domains/{domain_id}/verify",
-    "POST /webhooks/{webhook_id}/events/{delivery_id}/replay",
-    "POST /webhooks/{webhook_id}/signing-secret/rotate",
-    "PUT /domains/{domain_number}/verifyDkim",
-    "PUT /domains/{domain_number}/verifyReturnPath",
-    "POST /domains/{domain_number}/verifyspf",
-    "POST /domains/{domain_number}/rotatedkim",
-    "POST /v3/templates/{template_id}/versions/{version_id}/activate",
-    "POST /contacts/{contact}/segments/{segment}",
-    "POST /v3/mail/batch",
-    "PUT /v3/domains/{domain}/verify",
-    "PUT /v4/domains/{domain}/verify",
-    "PUT /v3/{domain}/templates/{template}/versions/{tag}/copy/{new_tag}",
-    "PUT /v4/templates/{template}/versions/{tag}/copy/{new_tag}",
-}

@@ -12,7 +12,8 @@ import pytest
 
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.table import SHAPES
-from tests.api.hostile.bodies import BODIES, SHARED, WITHOUT_BODY
+from tests.api.hostile.bodies import BODIES
+from tests.api.hostile.bodiless import SHARED, WITHOUT_BODY
 from tests.api.hostile.corpus import NAUGHTY_STRINGS
 from tests.api.hostile.test_inputs import FORM, JSON, NO_ID, SHARE, places, replaced
 from tests.api.support.anybody import for_anybody

@@ -132,6 +132,44 @@ def test_an_activated_address_is_sent_to_again(
     assert site.email(sent(site, "hard@example.org"))["status"] == "pending"
 
 
+def test_the_dump_of_a_bounce_is_the_mail_that_reported_it_or_what_the_server_said(
+    site: Served, postmark: PostmarkClient, bounced: dict[str, int]
+) -> None:
+    number = bounced["hard@example.org"]
+    one = postmark.bounces.get(number)
+    assert (one.DumpAvailable, one.dump) == (False, "")
+
+    said = {"protocol": "smtp", "lines": [{"ms": 1, "by": "server", "text": REPLY}]}
+    site.rows(
+        "INSERT INTO mailqueue.send_logs (project_id, email_id, recipient_email, attempt,"
+        " status, conversation)"
+        " SELECT v.project_id, v.email_id, v.recipient_email, 1, 'failed', %s"
+        " FROM mailqueue.email_events AS v WHERE v.recipient_email = 'hard@example.org'"
+        " RETURNING 1",
+        json.dumps(said),
+    )
+    assert postmark.bounces.get(number).dump == "", "a provider reported it, no server's reply"
+    site.rows("UPDATE mailqueue.email_events SET source = NULL RETURNING 1")
+    one = postmark.bounces.get(number)
+    assert (one.DumpAvailable, one.dump) == (True, f"server: {REPLY}")
+
+    ((request,),) = site.rows(
+        "INSERT INTO mailqueue.inbound_events (provider, body) VALUES ('smtp', %s) RETURNING id",
+        b"Subject: Undelivered\r\n\r\nNo.",
+    )
+    site.rows(
+        "UPDATE mailqueue.email_events SET data = jsonb_build_object('request', %s::text)"
+        " RETURNING 1",
+        request,
+    )
+    assert postmark.bounces.get(number).dump == "Subject: Undelivered\r\n\r\nNo."
+    site.rows("DELETE FROM mailqueue.inbound_events RETURNING 1")
+    stranger = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+    with pytest.raises(ClientError) as caught:
+        stranger.bounces.get_dump(number)
+    assert int(caught.value.error_code) == 407
+
+
 def test_a_complaint_is_not_activated(
     site: Served, postmark: PostmarkClient, bounced: dict[str, int]
 ) -> None:

@@ -1,6 +1,4 @@
-"""The published library postmarker adds, lists, verifies, rotates and removes domains, and lists
-the addresses that a project sends from.
-"""
+"""The published library postmarker adds, lists, verifies, rotates and removes domains."""
 
 from typing import Any
 from uuid import UUID
@@ -223,29 +221,3 @@ def test_the_same_path_is_resends_by_its_credential(site: Served, postmark: Post
 
     (listed,) = answer.json()["data"]
     assert (UUID(listed["id"]).version, listed["name"]) == (4, "shop.example.com")
-
-
-def test_the_addresses_that_the_project_sends_from_are_its_signatures(
-    site: Served, postmark: PostmarkClient
-) -> None:
-    allowed = "UPDATE mailqueue.projects SET allowed_from = %s WHERE name = 'default' RETURNING 1"
-    assert postmark.senders.all() == []
-    site.rows(allowed, ["Shop@Example.com", "example.org", "*.example.net", "a@example.com"])
-    try:
-        found = postmark.senders.all()
-        assert [one.EmailAddress for one in found] == ["a@example.com", "shop@example.com"]
-        assert (found[1].Domain, found[1].Confirmed) == ("example.com", True)
-        assert found[1].get().EmailAddress == "shop@example.com"
-        head = {"X-Postmark-Account-Token": site.keys.other}
-        for number in (found[1].ID, 0):
-            answer = requests.get(f"{site.url}/senders/{number}", headers=head, timeout=60)
-            assert (answer.status_code, answer.json()["ErrorCode"]) == (422, 501)
-        page = requests.get(
-            f"{site.url}/senders?count=1&offset=1",
-            headers={"X-Postmark-Account-Token": site.keys.live},
-            timeout=60,
-        ).json()
-        assert page["TotalCount"] == 2
-        assert [one["ID"] for one in page["SenderSignatures"]] == [found[1].ID]
-    finally:
-        site.rows(allowed, None)

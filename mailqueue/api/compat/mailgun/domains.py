@@ -43,7 +43,7 @@ async def check_name(call: RequestContext, given: str) -> None:
     except InvalidAddress:
         raise missing from None
     allowed = await _allowed(call)
-    if allowed is not None and not any(_covers(one, domain) for one in allowed):
+    if allowed is not None and not any(covers(one, domain) for one in allowed):
         raise missing
 
 
@@ -55,7 +55,7 @@ async def index(call: RequestContext) -> Response:
     allowed = await _allowed(call)
     signed = {one.domain for one in found if one.status in _SHOWN}
     if allowed is not None:
-        signed = {own for own in signed if any(_covers(one, own) for one in allowed)}
+        signed = {own for own in signed if any(covers(one, own) for one in allowed)}
     names = sorted({*names_of(allowed or []), *signed})
     shown = names[skip : skip + min(limit, MAX_LISTED)]
     items = [{"name": name, "state": "active", "type": "custom"} for name in shown]
@@ -102,7 +102,7 @@ def names_of(allowed: Sequence[str]) -> list[str]:
     return sorted({own for own in owns if not own.startswith("*.")})
 
 
-def _covers(pattern: str, domain: str) -> bool:
+def covers(pattern: str, domain: str) -> bool:
     """Return whether a pattern of addresses allows any address of a domain. Pure."""
     own = pattern.lower().rpartition("@")[2]
     return domain.endswith(own[1:]) if own.startswith("*.") else domain == own

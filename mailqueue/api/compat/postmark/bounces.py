@@ -9,6 +9,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.model import suppression_endpoint
 from mailqueue.api.compat.postmark import store as postmark_store
 from mailqueue.api.compat.postmark.faults import NoBounce, NotActivated
+from mailqueue.api.compat.postmark.received import store as received_store
 from mailqueue.api.compat.postmark.store import BounceFilter, BounceRow
 from mailqueue.api.compat.postmark.times import QueryTime, last_of
 from mailqueue.api.compat.reading import query_of
@@ -96,6 +97,16 @@ async def show(call: RequestContext) -> Response:
     return json_answer(_shown(await _found(call)))
 
 
+async def dump(call: RequestContext) -> Response:
+    """Return the mail that reported a bounce, or what was said at the attempt that was refused."""
+    one = await _found(call)
+    async with call.connection() as conn:
+        found = await received_store.find_dump(
+            conn, call.caller.project_id, one.id, one.occurred_at
+        )
+    return json_answer({"Body": "" if found is None else found.text()})
+
+
 async def activate(call: RequestContext) -> Response:
     """Send to the address of a bounce again."""
     one = await _found(call)
@@ -166,7 +177,7 @@ def _shown(one: BounceRow) -> dict[str, Any]:
         "Email": one.recipient_email,
         "From": one.from_email or "",
         "BouncedAt": stamp(one.occurred_at),
-        "DumpAvailable": False,
+        "DumpAvailable": one.has_dump,
         "Inactive": one.is_inactive,
         "CanActivate": one.is_inactive and one.type != "complaint",
         "Subject": one.subject or "",
@@ -181,6 +192,7 @@ BOUNCE_ENDPOINTS = (
     _reading("/bounces", "List bounces and complaints.", index),
     _reading("/bounces/tags", "List the tags of bounced messages.", tags),
     _reading("/bounces/{bounce_id}", "Show a bounce.", show),
+    _reading("/bounces/{bounce_id}/dump", "Show the source of a bounce.", dump),
     suppression_endpoint(
         "PUT", "/bounces/{bounce_id}/activate", "Send to a bounced address again.", activate
     ),

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_pascal
 from starlette.responses import Response
 
+from mailqueue.api.compat.domains import add_domain
 from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.compat.postmark.faults import ErrorCode, PostmarkRefusal, error_of
 from mailqueue.api.compat.postmark.reading import body_of
@@ -59,28 +60,15 @@ async def create(call: RequestContext) -> Response:
         name = keys.domain_of(body.name)
     except InvalidField:
         raise PostmarkRefusal(ErrorCode.BAD_DOMAIN, "The 'Name' format is invalid.") from None
-    if name in await _domains(call):
+    if name in await domains_by_name(call):
         raise PostmarkRefusal(ErrorCode.DOMAIN_EXISTS, "This domain already exists.")
-    algorithm = Algorithm.RSA
-    master, own = platform_key(call), own_key_of(call.request)
-    made = await keys.new_keys([algorithm])
-    async with call.connection() as conn, unlocked(call, own, conn):
-        found = await keys.create(
-            conn,
-            call.caller.project,
-            domain=name,
-            algorithms=[algorithm],
-            master=master,
-            by=call.by,
-            made=made,
-        )
-    return json_answer(_detailed(call, found))
+    return json_answer(detailed(call, await add_domain(call, name)))
 
 
 async def index(call: RequestContext) -> Response:
     """List domains by name."""
     query = query_of(call, PostmarkPage)
-    found = sorted((await _domains(call)).items())
+    found = sorted((await domains_by_name(call)).items())
     page = found[query.offset : query.offset + query.count]
     shown = [_listed(call, each) for _, each in page]
     return json_answer({"TotalCount": len(found), "Domains": shown})
@@ -88,7 +76,7 @@ async def index(call: RequestContext) -> Response:
 
 async def show(call: RequestContext) -> Response:
     """Show a domain with the records to publish."""
-    return json_answer(_detailed(call, await _found(call)))
+    return json_answer(detailed(call, await _found(call)))
 
 
 async def change(call: RequestContext) -> Response:
@@ -96,7 +84,7 @@ async def change(call: RequestContext) -> Response:
     body = await body_of(call, ChangedPostmarkDomain)
     found = await _found(call)
     _check_return_path(body)
-    return json_answer(_detailed(call, found))
+    return json_answer(detailed(call, found))
 
 
 async def remove(call: RequestContext) -> Response:
@@ -116,26 +104,39 @@ async def verify_dkim(call: RequestContext) -> Response:
     looked = await publication.look_up(found, Resolver(call.settings.name_servers))
     async with call.connection() as conn:
         await publication.settle(conn, looked, by=call.by)
-    return json_answer(_detailed(call, await _found(call)))
+    return json_answer(detailed(call, await _found(call)))
 
 
 async def verify_spf(call: RequestContext) -> Response:
     """Look up the SPF record of a domain now; nothing is stored."""
     (one, *_) = await _found(call)
-    looked = await check_spf(one.domain, Resolver(call.settings.name_servers), address=None)
+    return json_answer(await spf_of(call, one.domain))
+
+
+async def spf_of(call: RequestContext, domain: str) -> dict[str, Any]:
+    """Return what the SPF record of a domain is now."""
+    looked = await check_spf(domain, Resolver(call.settings.name_servers), address=None)
     wanted = [each.value for each in looked.publish]
-    return json_answer(
-        {
-            "SPFHost": one.domain,
-            "SPFVerified": looked.status in _SPF_IS_USED,
-            "SPFTextValue": next(iter([*looked.found, *wanted]), ""),
-        }
-    )
+    return {
+        "SPFHost": domain,
+        "SPFVerified": looked.status in _SPF_IS_USED,
+        "SPFTextValue": next(iter([*looked.found, *wanted]), ""),
+    }
 
 
 async def rotate(call: RequestContext) -> Response:
     """Add the successor of a domain's key, which signs once its record is in DNS."""
     found = await _found(call)
+    await add_successor(call, found)
+    return json_answer(detailed(call, await _found(call)))
+
+
+async def add_successor(call: RequestContext, found: Sequence[DkimKey]) -> None:
+    """Add the successor of the keys of a domain.
+
+    Raises:
+        PostmarkRefusal: a key waits for its record.
+    """
     if _newest(found, DkimKeyStatus.PENDING) is not None:
         raise PostmarkRefusal(ErrorCode.DKIM_RENEWED, _RENEWED)
     master, own = platform_key(call), own_key_of(call.request)
@@ -148,10 +149,9 @@ async def rotate(call: RequestContext) -> Response:
             await keys.rotate(conn, project, domain=domain, master=master, by=call.by, made=made)
         except Conflict:
             raise PostmarkRefusal(ErrorCode.DKIM_RENEWED, _RENEWED) from None
-    return json_answer(_detailed(call, await _found(call)))
 
 
-async def _domains(call: RequestContext) -> dict[str, list[DkimKey]]:
+async def domains_by_name(call: RequestContext) -> dict[str, list[DkimKey]]:
     """Return the keys that are not revoked of each domain that has one which signs or waits for
     its record, oldest first.
     """
@@ -174,7 +174,7 @@ async def _found(call: RequestContext) -> list[DkimKey]:
     Raises:
         PostmarkRefusal: the project has no such domain.
     """
-    for name, found in (await _domains(call)).items():
+    for name, found in (await domains_by_name(call)).items():
         if str(_number(call, name)) == call.path["domain_number"]:
             return found
     raise PostmarkRefusal(ErrorCode.NO_DOMAIN, "This domain was not found.")
@@ -200,7 +200,8 @@ def _listed(call: RequestContext, found: Sequence[DkimKey]) -> dict[str, Any]:
     }
 
 
-def _detailed(call: RequestContext, found: Sequence[DkimKey]) -> dict[str, Any]:
+def detailed(call: RequestContext, found: Sequence[DkimKey]) -> dict[str, Any]:
+    """Return a domain with the records of its keys. Pure."""
     pending = _newest(found, DkimKeyStatus.PENDING)
     retired = _newest(found, DkimKeyStatus.RETIRED)
     return {

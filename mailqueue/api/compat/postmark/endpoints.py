@@ -38,8 +38,11 @@ from mailqueue.api.compat.postmark.reading import (
     messages_of,
     sent_at,
 )
+from mailqueue.api.compat.postmark.received.messages import INBOUND_ENDPOINTS
+from mailqueue.api.compat.postmark.ruled.applying import rules_for
+from mailqueue.api.compat.postmark.ruled.senders import SENDER_ENDPOINTS
+from mailqueue.api.compat.postmark.ruled.triggers import TRIGGER_ENDPOINTS
 from mailqueue.api.compat.postmark.search import SEARCH_ENDPOINTS
-from mailqueue.api.compat.postmark.senders import SENDER_ENDPOINTS
 from mailqueue.api.compat.postmark.server import SERVER_ENDPOINTS
 from mailqueue.api.compat.postmark.statistics import STATISTICS_ENDPOINTS
 from mailqueue.api.compat.postmark.streams import STREAM_ENDPOINTS
@@ -69,7 +72,8 @@ def sending_one(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitable
     async def send(call: RequestContext) -> Response:
         check_headers(call.request)
         document = await document_of(call, max_bytes=MESSAGE_BYTES)
-        message = await call.in_turn(lambda: message_of(model, document, call.values))
+        given = await call.in_turn(lambda: message_of(model, document, call.values))
+        message = (await rules_for(call, [given]))(given)
         ready = await prepare_email(call, await call.in_turn(message.to_mail))
 
         async def answer() -> Response:
@@ -89,7 +93,9 @@ def sending_many(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitabl
         check_headers(call.request)
         document = await document_of(call, max_bytes=BATCH_BYTES)
         documents = listed(model, document)
-        messages = await call.in_turn(lambda: messages_of(model, documents, call.values))
+        given = await call.in_turn(lambda: messages_of(model, documents, call.values))
+        complete = await rules_for(call, [one for one in given if isinstance(one, model)])
+        messages = [complete(one) if isinstance(one, model) else one for one in given]
         wanted = await call.in_turn(lambda: [_wanted(one) for one in messages])
         ready = await prepare_emails(call, wanted)
 
@@ -210,6 +216,8 @@ POSTMARK = CompatApi(
         *STATISTICS_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
         *SENDER_ENDPOINTS,
+        *INBOUND_ENDPOINTS,
+        *TRIGGER_ENDPOINTS,
     ),
     credential_of=token_of,
     refused=refused,

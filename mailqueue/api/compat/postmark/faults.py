@@ -68,8 +68,9 @@ _OWN_FIELDS = (
     *("Url", "HttpAuth", "HttpHeaders", "Triggers"),
     *("Name", "Alias", "Subject", "HtmlBody", "TextBody"),
     *("ReturnPathDomain", "Description"),
+    *("FromEmail", "ReplyToEmail", "MatchName", "Rule"),
 )
-"""Fields of webhooks, templates, domains and streams, which have these names in errors already."""
+"""Fields of webhooks, templates, domains, streams and rules: errors have these names already."""
 
 
 class ErrorCode(IntEnum):
@@ -91,12 +92,21 @@ class ErrorCode(IntEnum):
     RATE_LIMIT = 429
     INTERNAL = 500
     NO_SIGNATURE = 501
+    SIGNATURE_EXISTS = 504
     DKIM_RENEWED = 505
     NO_DOMAIN = 510
     DOMAIN_EXISTS = 512
     BAD_DOMAIN = 516
     NO_BOUNCE = 407
     NO_MESSAGE = 701
+    NOT_BYPASSED = 702
+    NOT_RETRIED = 703
+    NO_TRIGGER = 801
+    TRIGGER_EXISTS = 803
+    TRIGGER_NAME = 808
+    RULE_EXISTS = 810
+    NO_RULE = 812
+    BAD_RULE = 813
     NO_TEMPLATE = 1101
     STREAM_TYPE = 1221
     STREAM_NAME = 1223

@@ -27,6 +27,7 @@ class BounceRow:
     category: str | None
     tags: list[str] | None
     is_inactive: bool
+    has_dump: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

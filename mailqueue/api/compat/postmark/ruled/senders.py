@@ -1,0 +1,254 @@
+"""Postmark's account API: sender signatures, the addresses that the project may send from.
+
+Follows postmarkapp.com/developer/api/signatures-api. Administrators decide which addresses a
+project may send from, so that a signature is confirmed by what they decided: one of another address
+is not added. A signature gives mail from its address, through this API, a name and a reply address.
+Addresses that administrators named are shown too, also without a signature.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid5
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_pascal
+from starlette.responses import Response
+
+from mailqueue.api.compat.domains import add_domain
+from mailqueue.api.compat.mailgun.domains import covers
+from mailqueue.api.compat.model import domain_endpoint
+from mailqueue.api.compat.postmark.domains import (
+    add_successor,
+    detailed,
+    domains_by_name,
+    spf_of,
+)
+from mailqueue.api.compat.postmark.faults import ErrorCode, PostmarkRefusal, error_of
+from mailqueue.api.compat.postmark.reading import body_of
+from mailqueue.api.compat.postmark.ruled.store import (
+    ProjectRule,
+    RuleKind,
+    list_rules,
+    put_rule,
+    remove_rule,
+)
+from mailqueue.api.compat.postmark.search import PostmarkPage
+from mailqueue.api.compat.reading import query_of
+from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.responses import json_answer
+from mailqueue.api.http.schema_base import StrictRequestModel
+from mailqueue.core.address import InvalidAddress, parse_address
+from mailqueue.core.errors import InvalidField
+from mailqueue.tenants.projects import manage
+from mailqueue.webhooks.formats.values import number_of
+
+MAX_NAME = 320
+
+
+class ChangedSignature(StrictRequestModel):
+    """The body of PUT /senders/{sender_number}."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+    name: StorableText = Field(min_length=1, max_length=MAX_NAME)
+    reply_to_email: StorableText | None = None
+    return_path_domain: StorableText | None = None
+
+    def settings(self) -> dict[str, str]:
+        """Return what is stored of a signature.
+
+        Raises:
+            InvalidField: the reply address is none, or a return path is given.
+        """
+        if self.return_path_domain:
+            why = "is not supported: bounces have one address here"
+            raise InvalidField("ReturnPathDomain", why)
+        reply_to = self.reply_to_email
+        return {
+            "name": self.name,
+            "reply_to": _address("ReplyToEmail", reply_to) if reply_to else "",
+        }
+
+
+class NewSignature(ChangedSignature):
+    """The body of POST /senders."""
+
+    from_email: StorableText
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An address to send from; without a rule only administrators named it."""
+
+    address: str
+    is_confirmed: bool
+    rule: ProjectRule | None = None
+
+    @property
+    def domain(self) -> str:
+        """Return the domain of the address."""
+        return self.address.rpartition("@")[2]
+
+
+async def index(call: RequestContext) -> Response:
+    """List the signatures by address."""
+    query = query_of(call, PostmarkPage)
+    found = await _signatures(call)
+    page = found[query.offset : query.offset + query.count]
+    shown = [_shown(call, one) for one in page]
+    return json_answer({"TotalCount": len(found), "SenderSignatures": shown})
+
+
+async def show(call: RequestContext) -> Response:
+    """Show a signature with the records of its domain."""
+    return json_answer(await _detailed(call, await _found(call)))
+
+
+async def create(call: RequestContext) -> Response:
+    """Add a signature of an address that the project may send from."""
+    body = await body_of(call, NewSignature)
+    address, settings = _address("FromEmail", body.from_email), body.settings()
+    if any(one.address == address for one in await _signatures(call)):
+        raise PostmarkRefusal(ErrorCode.SIGNATURE_EXISTS, "This signature already exists.")
+    if not _covered(address, await _allowed(call)):
+        why = f"The project may not send from {address}: administrators decide it."
+        raise PostmarkRefusal(ErrorCode.NO_SENDER, why)
+    return json_answer(await _detailed(call, await _put(call, address, settings)))
+
+
+async def change(call: RequestContext) -> Response:
+    """Change the name and the reply address of a signature."""
+    body = await body_of(call, ChangedSignature)
+    one, settings = await _found(call), body.settings()
+    return json_answer(await _detailed(call, await _put(call, one.address, settings, one.rule)))
+
+
+async def remove(call: RequestContext) -> Response:
+    """Remove a signature.
+
+    Raises:
+        PostmarkRefusal: administrators named the address.
+    """
+    one = await _found(call)
+    if one.rule is None:
+        why = f"Administrators allow mail from {one.address}: it is theirs to remove."
+        raise PostmarkRefusal(ErrorCode.NOT_ALLOWED, why)
+    await remove_rule(call, RuleKind.SENDER, one.rule)
+    return json_answer(error_of(ErrorCode.OK, f"Signature {one.address} removed."))
+
+
+async def verify_spf(call: RequestContext) -> Response:
+    """Look up the SPF record of a signature's domain now; nothing is stored."""
+    one = await _found(call)
+    return json_answer({**_shown(call, one), **await spf_of(call, one.domain)})
+
+
+async def request_dkim(call: RequestContext) -> Response:
+    """Add the next DKIM key of a signature's domain, or its first."""
+    one = await _found(call)
+    keys = (await domains_by_name(call)).get(one.domain)
+    if keys is None:
+        await add_domain(call, one.domain)
+    else:
+        await add_successor(call, keys)
+    return json_answer(await _detailed(call, one))
+
+
+async def _put(
+    call: RequestContext, address: str, settings: dict[str, str], rule: ProjectRule | None = None
+) -> Signature:
+    made = await put_rule(
+        call,
+        RuleKind.SENDER,
+        address,
+        dict(settings),
+        rule_id=None if rule is None else rule.id,
+    )
+    if made is None:
+        raise PostmarkRefusal(ErrorCode.SIGNATURE_EXISTS, "This signature already exists.")
+    return Signature(address, _covered(address, await _allowed(call)), made)
+
+
+async def _signatures(call: RequestContext) -> list[Signature]:
+    """Return the signatures, and the addresses that administrators named, in order."""
+    allowed = await _allowed(call)
+    async with call.connection() as conn:
+        rules = await list_rules(conn, call.caller.project_id, RuleKind.SENDER)
+    named = {one.lower() for one in allowed or ()}
+    found = {
+        one: Signature(one, is_confirmed=True)
+        for one in named
+        if one.rpartition("@")[0] not in ("", "*")
+    }
+    found |= {
+        one.subject: Signature(one.subject, _covered(one.subject, allowed), one) for one in rules
+    }
+    return [found[address] for address in sorted(found)]
+
+
+async def _found(call: RequestContext) -> Signature:
+    """Return the signature whose number is in the path.
+
+    Raises:
+        PostmarkRefusal: the project has none of that number.
+    """
+    for one in await _signatures(call):
+        if str(_number(call, one)) == call.path["sender_number"]:
+            return one
+    raise PostmarkRefusal(ErrorCode.NO_SIGNATURE, "This signature was not found.")
+
+
+async def _allowed(call: RequestContext) -> list[str] | None:
+    async with call.connection() as conn:
+        return (await manage.find(conn, call.caller.project)).allowed_from
+
+
+def _covered(address: str, allowed: list[str] | None) -> bool:
+    """Return whether mail from an address is allowed. Pure."""
+    domain = address.rpartition("@")[2]
+    return allowed is None or any(
+        pattern.lower() == address if "@" in pattern else covers(pattern, domain)
+        for pattern in allowed
+    )
+
+
+def _address(field: str, text: str) -> str:
+    try:
+        return parse_address(text).key
+    except InvalidAddress:
+        raise InvalidField(field, f"{text[:300]!r} is not an address") from None
+
+
+def _number(call: RequestContext, one: Signature) -> int:
+    return number_of(uuid5(call.caller.project_id, f"sender {one.address}"))
+
+
+def _shown(call: RequestContext, one: Signature) -> dict[str, Any]:
+    kept = {} if one.rule is None else one.rule.settings
+    return {
+        "ID": _number(call, one),
+        "Domain": one.domain,
+        "EmailAddress": one.address,
+        "ReplyToEmailAddress": kept.get("reply_to", ""),
+        "Name": kept.get("name", ""),
+        "Confirmed": one.is_confirmed,
+    }
+
+
+async def _detailed(call: RequestContext, one: Signature) -> dict[str, Any]:
+    keys = (await domains_by_name(call)).get(one.domain)
+    return {**({} if keys is None else detailed(call, keys)), **_shown(call, one)}
+
+
+_PATH = "/senders"
+_ONE = f"{_PATH}/{{sender_number}}"
+SENDER_ENDPOINTS = (
+    domain_endpoint("GET", _PATH, "List sender signatures.", index),
+    domain_endpoint("POST", _PATH, "Add a sender signature.", create),
+    domain_endpoint("GET", _ONE, "Show a sender signature.", show),
+    domain_endpoint("PUT", _ONE, "Change a sender signature.", change),
+    domain_endpoint("DELETE", _ONE, "Remove a sender signature.", remove),
+    domain_endpoint("POST", f"{_ONE}/verifyspf", "Look up the SPF record.", verify_spf),
+    domain_endpoint("POST", f"{_ONE}/requestnewdkim", "Add the next DKIM key.", request_dkim),
+)
