@@ -178,7 +178,7 @@ BEGIN
            SET email = v_new.email, email_key = v_new.email_key, first_name = v_new.first_name,
                last_name = v_new.last_name, time_zone = v_new.time_zone, date_of_birth = v_new.date_of_birth,
                language = v_new.language, attributes = v_new.attributes, consented_at = v_new.consented_at,
-               consent_source = v_new.consent_source, consent_wording = v_new.consent_wording, updated_at = now()
+               consent_source = v_new.consent_source, consent_wording = v_new.consent_wording
          WHERE c.id = v_old.id RETURNING * INTO v_new;
     END IF;
     RETURN NEXT v_new;
@@ -186,6 +186,20 @@ END $$;
 COMMENT ON FUNCTION mailqueue.put_contact(uuid, uuid, jsonb, boolean) IS
     'Change the contact of an id, or add that of an address or change it; no row if there is none of the id, or it '
     'must be new and exists.';
+
+CREATE OR REPLACE FUNCTION mailqueue.contacts_changed() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    NEW.updated_at := clock_timestamp();
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION mailqueue.contacts_changed() IS
+    'BEFORE UPDATE of a contact that changes it, whatever statement does: the time of the change.';
+
+CREATE OR REPLACE TRIGGER contacts_changed BEFORE UPDATE ON mailqueue.contacts
+    FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION mailqueue.contacts_changed();
 
 -- Everything that is still to happen to a contact ends here, in the transaction that removes or erases it. A table with
 -- such rows is a statement of this function: it deletes them, or moves them to a state in which nothing happens any

@@ -145,8 +145,7 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE mailqueue.contacts AS c
-       SET consented_at = now(), consent_source = 'confirmed list ' || l.name, consent_wording = left(p_wording, 2000),
-           updated_at = now()
+       SET consented_at = now(), consent_source = 'confirmed list ' || l.name, consent_wording = left(p_wording, 2000)
       FROM mailqueue.contact_lists AS l
      WHERE c.id = m.contact_id AND l.id = m.list_id AND c.consented_at IS NULL;
     RETURN true;

@@ -10,11 +10,18 @@ BEGIN
     RETURN NEW;
 END $$;
 COMMENT ON FUNCTION mailqueue.timed_events_changed() IS
-    'BEFORE UPDATE of a timed event: the next version. Renewing a lease is no change.';
+    'BEFORE UPDATE of a timed event that changes it: the next version, and its time. Renewing a lease is no change.';
 
-CREATE OR REPLACE TRIGGER timed_events_changed
-    BEFORE UPDATE OF status, run_at, local_at, time_zone, due_at, payload, template, recipient, webhook_id
-    ON mailqueue.timed_events FOR EACH ROW EXECUTE FUNCTION mailqueue.timed_events_changed();
+-- By values: rules of zones that move nothing, and a change to what is there already, leave the version as it is.
+CREATE OR REPLACE TRIGGER timed_events_changed BEFORE UPDATE ON mailqueue.timed_events
+    FOR EACH ROW WHEN ((OLD.status, OLD.run_at, OLD.attempts, OLD.last_error, OLD.finished_at, OLD.kind, OLD.contact_id,
+                        OLD.local_at, OLD.time_zone, OLD.follows_contact, OLD.due_at, OLD.idempotency_key, OLD.payload,
+                        OLD.template, OLD.recipient, OLD.webhook_id, OLD.email_id, OLD.delivery_id)
+                       IS DISTINCT FROM
+                       (NEW.status, NEW.run_at, NEW.attempts, NEW.last_error, NEW.finished_at, NEW.kind, NEW.contact_id,
+                        NEW.local_at, NEW.time_zone, NEW.follows_contact, NEW.due_at, NEW.idempotency_key, NEW.payload,
+                        NEW.template, NEW.recipient, NEW.webhook_id, NEW.email_id, NEW.delivery_id))
+    EXECUTE FUNCTION mailqueue.timed_events_changed();
 
 CREATE OR REPLACE FUNCTION mailqueue.timed_events_ended() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER
