@@ -91,3 +91,42 @@ def test_a_pattern_never_looks_back() -> None:
 
     with pytest.raises(TemplateFault):
         schema.check({"a": "a" * 50_000 + "!"})
+
+
+def test_validating_variables_is_counted_before_it_is_done() -> None:
+    patterns = [{"pattern": f"^x{n}.*y"} for n in range(400)]
+    dear = Schema({"properties": {"a": {"items": {"anyOf": patterns}}}})
+    long = Schema({"properties": {"a": {"allOf": patterns}}})
+    repeated: dict[str, Any] = {}
+    for _ in range(8):
+        repeated = {"allOf": [repeated], "unevaluatedProperties": {"type": "string"}}
+    again = Schema({"properties": {"a": repeated}})
+    usual = Schema({"properties": {f"text_{n}": {"type": "string"} for n in range(100)}})
+
+    usual.check({"text_1": "x" * 2_000_000} | {f"text_{n}": "x" for n in range(2, 100)})
+    for schema, value in (
+        (dear, ["x"] * 2_000),
+        (long, "x" * 100_000),
+        (again, {f"name_{n}": "x" for n in range(1_000)}),
+    ):
+        with pytest.raises(TemplateFault, match="takes more than 1,000,000 units of work"):
+            schema.check({"a": value})
+
+
+def test_a_list_of_faults_is_read_to_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = Schema({"properties": {"a": {"items": {"type": "string"}}}})
+    asked = list[str]()
+
+    class _Validator:
+        """Notes what is asked of the validator."""
+
+        def __getattr__(self, name: str) -> Any:
+            asked.append(name)
+            return getattr(validator, name)
+
+    validator = schema._validator
+    monkeypatch.setattr(schema, "_validator", _Validator())
+    with pytest.raises(TemplateFault) as caught:
+        schema.check({"a": [1] * 100})
+
+    assert (caught.value.part, asked) == ("variables.a.0", ["validate"])

@@ -101,6 +101,7 @@ class _Templates:
         chosen = self._known[named]
         if isinstance(chosen, InvalidField):
             raise chosen
+        await self._call.services.turns.share()
         chosen.check(request.variables)
         if not isinstance(request, CompatTemplateRequest):
             return request

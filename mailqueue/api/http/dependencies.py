@@ -12,6 +12,7 @@ from mailqueue.ports.channel import InstalledApp, PhoneSender, ReplyPoster
 from mailqueue.ports.inbound import InboundProvider
 from mailqueue.ports.mailbox import InboxConsents, InboxPushes
 from mailqueue.ports.transport import Transport
+from mailqueue.queue.turns import SharedTurns
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.inline import InlineServer
 from mailqueue.senders.trial import OpenTransport, no_account
@@ -64,3 +65,5 @@ class Services:
     inbox_pushes: InboxPushes | None = None  # reads pushes of Gmail; None: none are asked for
     # Versions from which mail is accepted.
     template_cache: TemplateCache = field(default_factory=TemplateCache)
+    # Of requests that judge many mails one after the other.
+    turns: SharedTurns = field(default_factory=SharedTurns)

@@ -50,6 +50,7 @@ async def send_template_batch(call: RequestContext) -> Batch:
             found = await chosen_for(call, wanted.template, one.language)
             place_by_language[one.language] = _place(choice, found)
         place = place_by_language[one.language]
+        await call.services.turns.share()
         recipients.append(_own(one, wanted, choice[place], place))
     contents = [_content(chosen) for chosen in choice]
     category = choice[0].template.category
