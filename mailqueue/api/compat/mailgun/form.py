@@ -1,5 +1,6 @@
 """Parse the forms of Mailgun's clients: urlencoded or multipart."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.message import Message
@@ -11,6 +12,7 @@ from starlette.requests import Request
 
 from mailqueue.api.compat.drain import drained_body
 from mailqueue.api.http.requests.body import headers_by_name
+from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
 
@@ -23,6 +25,7 @@ MAX_TYPE_BYTES = 1_000
 """Longest Content-Type in bytes; only its boundary is used."""
 _TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
 _OPTIONS = ("o:", "h:", "v:", "t:")
+_ESCAPED = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,35 @@ async def form_of(request: Request) -> Form:
         raise HTTPException(HTTPStatus.BAD_REQUEST, why)
     if kind.startswith(_TYPES[0]) and not _is_closed(body, given.decode("latin-1")):
         raise HTTPException(HTTPStatus.BAD_REQUEST, "the form ends before its last boundary")
+    if kind.startswith(_TYPES[1]):
+        is_heavy = len(body) > LARGE_BYTES
+        return await in_turn(request, lambda: _urlencoded(body), is_large=is_heavy)
+    return await _multipart(request, body)
+
+
+def _urlencoded(body: bytes) -> Form:
+    """Return the form in a body, as https://url.spec.whatwg.org/#urlencoded-parsing says. Pure.
+
+    Separators are counted before the fields are parsed: a body may hold millions of them.
+    """
+    if body.count(b"&") >= MAX_FIELDS:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, f"the form has more than {MAX_FIELDS} fields")
+    pairs = (one.partition(b"=") for one in body.split(b"&") if one)
+    form = Form(tuple((_decoded(name), _decoded(text)) for name, _, text in pairs), (), len(body))
+    _check(form)
+    return form
+
+
+def _decoded(octets: bytes) -> str:
+    octets = octets.replace(b"+", b" ")
+    return _ESCAPED.sub(_unescaped, octets).decode("utf-8", "replace")
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(found[0].replace(b"%", b"").decode())
+
+
+async def _multipart(request: Request, body: bytes) -> Form:
     request._body = body  # where starlette's form parser finds it
     fields: list[tuple[str, str]] = []
     files: list[FormFile] = []

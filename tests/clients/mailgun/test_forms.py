@@ -1,0 +1,50 @@
+"""Urlencoded forms of Mailgun's clients: what is read, and what is refused before it is read."""
+
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Message
+
+from mailqueue.api.compat.mailgun import form as forms
+from mailqueue.api.compat.mailgun.form import Form, form_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def read(body: bytes) -> Form:
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    return await form_of(Request({"type": "http", "method": "POST", "headers": headers}, receive))
+
+
+async def test_fields_are_read_as_browsers_write_them() -> None:
+    form = await read(b"to=ann%40example.com&&text=a+b%2B%c3%A9%zz\xc3\xa9&html&v:a==1&to=b;c")
+
+    assert form.fields == (
+        ("to", "ann@example.com"),
+        ("text", "a b+\u00e9%zz\u00e9"),
+        ("html", ""),
+        ("v:a", "=1"),
+        ("to", "b;c"),
+    )
+    assert form.all("to") == ["ann@example.com", "b;c"]
+
+
+async def test_separators_are_counted_before_fields_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_fields = list[bytes]()
+
+    def noted(octets: bytes) -> str:
+        read_fields.append(octets)
+        return octets.decode()
+
+    monkeypatch.setattr(forms, "_decoded", noted)
+    for body in (b"&" * 1_000_000, b"a=1&" * 5_000):
+        with pytest.raises(HTTPException, match="more than 5000 fields"):
+            await read(body)
+    assert read_fields == []
+    await read(b"a=1&" * 4_999)
+    assert len(read_fields) == 2 * 4_999
