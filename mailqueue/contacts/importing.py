@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing, nullcontext
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, BinaryIO
 from uuid import UUID
 
@@ -80,10 +80,18 @@ async def import_contacts(
     whole: AbstractAsyncContextManager[object] = nullcontext()
     if is_trial:
         whole = conn.transaction(force_rollback=True)
-    with closing(_good(file, tally, refuse)) as lines:  # before the file is
+    with closing(_read(file, tally)) as lines:  # before the file is
         async with whole:
-            while (first := next(lines, None)) is not None:
-                some = list(chain([first], islice(lines, LINES_PER_COMMIT - 1)))
+            while read := list(islice(lines, LINES_PER_COMMIT)):
+                await asyncio.sleep(0)  # a file may have bad lines alone
+                some: list[NumberedFields] = []
+                for line in read:
+                    if isinstance(line, BadLine):
+                        refuse(line)
+                    else:
+                        some.append(line)
+                if not some:
+                    continue
                 for one in await store.import_lines(conn, project_id, some, list_name=list_name):
                     if one.outcome == "bad":
                         refuse(BadLine(one.line, one.reason or ""))
@@ -110,17 +118,15 @@ async def put_all(
                 raise InvalidField(f"members.{one.line}", one.reason or "is invalid")
 
 
-def _good(
-    file: BinaryIO, tally: ContactTally, refuse: Callable[[BadLine], None]
-) -> Generator[NumberedFields, None, None]:
+def _read(file: BinaryIO, tally: ContactTally) -> Generator[NumberedFields | BadLine, None, None]:
     for number, values in read_records(file, tally.encoding):
         try:
             if isinstance(values, str):
-                refuse(BadLine(number, values))
+                yield BadLine(number, values)
             else:
                 yield number, fields_of(values)
         except InvalidField as exc:
-            refuse(BadLine(number, str(exc)))
+            yield BadLine(number, str(exc))
 
 
 def fields_of(values: Mapping[str, object]) -> Fields:

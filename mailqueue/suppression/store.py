@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from uuid import UUID
 
-from mailqueue.contract.suppression import SuppressionOutcome, SuppressionReason
+from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
 from mailqueue.db.sql import SQL
@@ -33,23 +33,25 @@ async def find_project(conn: Conn, project: str) -> UUID | None:
     return await maybe(conn, "find_suppression_project", {"project": project}, UUID)
 
 
-async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine]) -> int:
+async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine | BadLine]) -> int:
     """Copy lines into a temporary table for `count_taken` and `list_taken` of the same transaction.
 
-    Returns the number of lines.
+    Bad lines are left out. Returns the number of lines copied.
     """
     count = 0
     async with (
         conn.cursor() as cursor,
         cursor.copy(SQL["copy_suppression_lines"].query) as copy,
     ):
-        for line in lines:
+        for place, line in enumerate(lines, 1):
+            if place % _LINES_PER_YIELD == 0:
+                await asyncio.sleep(0)  # lets other tasks of this loop run
+            if isinstance(line, BadLine):
+                continue
             count += 1
             one = line.entry
             until = "infinity" if one.expires_at is None else one.expires_at.isoformat()
             rest = (one.category, one.reason.value, one.detail, until)
-            if count % _LINES_PER_YIELD == 0:
-                await asyncio.sleep(0)  # lets other tasks of this loop run
             await copy.write_row((import_id, line.number, one.address.key, *rest))
     return count
 

@@ -169,3 +169,26 @@ def test_a_domain_beyond_ascii_has_two_spellings() -> None:
         "ann@bücher.example",
     )
     assert parse_address("Ann@Example.COM").spellings == ("ann@example.com",)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("email" + ",x" * 530_000, "line 1 has more than 1,048,576 characters"),
+        ("email,a\nann@example.com," + "x" * 1_100_000, "line 2 has more than 1,048,576"),
+        (
+            "email,a\n\nann@example.com" + ',"\n"' * 300_000 + "\n",
+            " has more than 1,048,576 characters",
+        ),
+        ("email" + "".join(f",c{n}" for n in range(1_000)), "the header has more than 1,000"),
+    ],
+)
+def test_a_line_that_is_no_line_of_a_list_ends_the_reading(content: str, why: str) -> None:
+    with pytest.raises(InvalidField, match=why):
+        read(content)
+
+
+def test_lines_of_many_megabytes_together_are_read() -> None:
+    line = "ann@example.com," + "x" * 100_000 + "\n"
+
+    assert len(read("email,detail\n" + line * 30)) == 30

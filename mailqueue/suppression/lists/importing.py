@@ -55,7 +55,7 @@ async def import_list(
             tell(bad)
 
     tally.encoding = await asyncio.to_thread(encoding_of, file)  # reads all of it
-    lines = _good(read_lines(file, tally.encoding, otherwise=otherwise), refuse)
+    lines = _noted(read_lines(file, tally.encoding, otherwise=otherwise), refuse)
     whole: AbstractAsyncContextManager[object] = nullcontext()
     if is_trial:
         whole = conn.transaction(force_rollback=True)
@@ -63,12 +63,17 @@ async def import_list(
         while (first := next(lines, None)) is not None:
             some = chain([first], islice(lines, LINES_PER_COMMIT - 1))
             count = await _take(conn, project_id, some, by=by, tally=tally)
-            if advance is not None:
+            if advance is not None and count:
                 advance(count)
 
 
 async def _take(
-    conn: Conn, project_id: UUID, lines: Iterable[ListLine], *, by: str, tally: ImportTally
+    conn: Conn,
+    project_id: UUID,
+    lines: Iterable[ListLine | BadLine],
+    *,
+    by: str,
+    tally: ImportTally,
 ) -> int:
     import_id = uuid4()
     async with conn.transaction():
@@ -80,11 +85,11 @@ async def _take(
     return count
 
 
-def _good(
+def _noted(
     lines: Iterator[ListLine | BadLine], refuse: Callable[[BadLine], None]
-) -> Iterator[ListLine]:
+) -> Iterator[ListLine | BadLine]:
+    """Yield all lines, so that bad ones take turns of the event loop as others do."""
     for line in lines:
         if isinstance(line, BadLine):
             refuse(line)
-        else:
-            yield line
+        yield line

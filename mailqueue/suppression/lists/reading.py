@@ -17,6 +17,9 @@ from mailqueue.suppression.model import ListLine
 ADDRESS_NAMES = ("email", "address", "email_address", "recipient_email", "recipient")
 MAX_HEADER_CHARACTERS = 10_000
 """Characters of a header in which the separator is looked for."""
+MAX_LINE_CHARACTERS = 1024 * 1024
+"""Longest line of CSV, with the line breaks between its quotes."""
+MAX_COLUMNS = 1_000
 _SEPARATORS = (",", ";", "\t")
 _OTHERS = ("reason", "category", "detail", "expires_at")
 
@@ -51,8 +54,8 @@ def read_records(
     Names of columns are in lower case with underscores for spaces; values of CSV are texts.
 
     Raises:
-        InvalidField: field `file`; it is neither CSV nor JSON, or no column is named for the
-            address.
+        InvalidField: field `file`; it is neither CSV nor JSON, no column is named for the address,
+            or a line or the header is too long.
     """
     text = text_of(file, encoding)
     try:
@@ -68,7 +71,7 @@ def _leading(text: io.TextIOWrapper) -> tuple[str, int]:
     above.
     """
     above = 0
-    while line := text.readline():
+    while line := text.readline(MAX_LINE_CHARACTERS):
         if stripped := line.lstrip():
             return stripped, above
         above += 1
@@ -101,7 +104,8 @@ def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:
 
 def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRecord]:
     separator = _separator(start)
-    reader = csv.reader(_chained(start, text), strict=True, delimiter=separator)
+    lines = _Lines(start, text, above=above)
+    reader = csv.reader(lines, strict=True, delimiter=separator)
     header: list[str] | None = None
     while True:
         number = above + reader.line_num + 1
@@ -114,6 +118,8 @@ def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRec
                 raise InvalidField("file", f"the header is not valid CSV: {exc}") from None
             yield number, f"this is not valid CSV: {exc}"
             continue
+        finally:
+            lines.room = MAX_LINE_CHARACTERS
         if header is None and row:
             header, is_data = _header(row)
             if not is_data:
@@ -122,11 +128,27 @@ def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRec
             yield number, _values(header, row)
 
 
-def _chained(start: str, text: io.TextIOWrapper) -> Iterator[str]:
-    yield start
-    # `yield from` would close the file when reading ends early.
-    for line in text:  # noqa: UP028
-        yield line
+class _Lines:
+    """The lines of a text, of which one line of CSV may take a bounded number of characters."""
+
+    def __init__(self, start: str, text: io.TextIOWrapper, *, above: int) -> None:
+        self.room = MAX_LINE_CHARACTERS
+        self._start, self._text = start, text
+        self._count = above
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line, self._start = self._start or self._text.readline(self.room + 1), ""
+        if not line:
+            raise StopIteration
+        self._count += 1
+        self.room -= len(line)
+        if self.room <= 0:
+            why = f"line {self._count} has more than {MAX_LINE_CHARACTERS:,} characters"
+            raise InvalidField("file", why)
+        return line
 
 
 def _separator(header: str) -> str:
@@ -149,6 +171,8 @@ def _header(row: list[str]) -> tuple[list[str], bool]:
     """Return the column names, and whether the row is data: it holds an address instead of
     names.
     """
+    if len(row) > MAX_COLUMNS:
+        raise InvalidField("file", f"the header has more than {MAX_COLUMNS:,} columns")
     names = _names(row)
     if len(row) == 1 and "@" in row[0]:
         return ["email"], True

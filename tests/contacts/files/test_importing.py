@@ -1,5 +1,6 @@
 """Contacts are imported line by line; what is wrong with a line is said, and stops no other."""
 
+import asyncio
 import csv
 import io
 import json
@@ -142,8 +143,29 @@ async def test_memory_does_not_grow_with_the_file() -> None:
             return len(text)
 
     source = Endless()
-    lines = importing._good(io.BufferedReader(source), tally, lambda _: None)
+    lines = importing._read(io.BufferedReader(source), tally)
 
-    assert [next(lines)[1]["email"] for _ in range(1000)] == ["ann@example.com"] * 1000
+    first = [next(lines) for _ in range(1000)]
+    assert [one[1]["email"] for one in first if isinstance(one, tuple)] == [
+        "ann@example.com"
+    ] * 1000
     assert source.asked < 40
     lines.close()
+
+
+async def test_bad_lines_let_other_work_go_on(conn: Conn) -> None:
+    turns, is_done = 0, False
+
+    async def count() -> None:
+        nonlocal turns
+        while not is_done:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    tally = await imported(conn, "email\n" + "nobody,too many\n" * 20_000)
+    is_done = True
+    await counting
+
+    assert (tally.bad, tally.added) == (20_000, 0)
+    assert turns >= 20_000 / importing.LINES_PER_COMMIT
