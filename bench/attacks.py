@@ -46,6 +46,9 @@ class Attacker:
     api: httpx2.AsyncClient
     console: httpx2.AsyncClient
     project_id: str
+    key: str
+    templates: int = 0
+    """Templates written so far; the slug of the last one has this number."""
     answers: dict[int, int] = field(default_factory=dict)
     """Requests by status of the answer."""
     refusals: dict[int, str] = field(default_factory=dict)
@@ -64,16 +67,30 @@ class Attacker:
         if status >= 400:
             self.refusals.setdefault(status, response.text[:500])
 
-    async def template(self, slug: str, *texts: str) -> None:
+    @property
+    def slug(self) -> str:
+        """Return the slug of the template written last."""
+        return f"dear-{self.templates}"
+
+    async def template(self, *texts: str, schema: dict[str, object] | None = None) -> None:
         """Write a template with a version for each text, and publish the last one."""
         path = f"/v1/projects/{self.project_id}/templates"
-        (await self.ask("POST", path, slug=slug)).raise_for_status()
+        self.templates += 1
+        slug = self.slug
+        await self.written(path, slug=slug)
         for number, text in enumerate(texts, 1):
-            said = {"subject": "s", "html_body": text}
-            made = await self.ask("POST", f"{path}/{slug}/versions", **said)
-            made.raise_for_status()
-            published = await self.ask("POST", f"{path}/{slug}/versions/{number}/publish")
-            published.raise_for_status()
+            said = {"subject": "s", "html_body": text, "variables_schema": schema}
+            await self.written(f"{path}/{slug}/versions", **said)
+            await self.written(f"{path}/{slug}/versions/{number}/publish")
+
+    async def written(self, path: str, **body: object) -> None:
+        """Repeat a request until the limits of the key allow it."""
+        while True:
+            response = await self.ask("POST", path, **body)
+            if response.status_code != 429:
+                response.raise_for_status()
+                return
+            await asyncio.sleep(float(response.headers["retry-after"]))
 
 
 Step = Callable[[Attacker], Awaitable[object]]
@@ -94,10 +111,10 @@ async def _nothing(_attacker: Attacker) -> None:
 
 def _batch_of(text: str) -> Step:
     async def prepare(attacker: Attacker) -> None:
-        await attacker.template("dear", text)
+        await attacker.template(text)
         people = [{"email": f"person{n}@example.com"} for n in range(RECIPIENTS)]
-        sent = {"template_slug": "dear", "recipients": people}
-        await attacker.ask("POST", "/v1/send/template/batch", **sent)
+        sent = {"template_slug": attacker.slug, "recipients": people}
+        await attacker.written("/v1/send/template/batch", **sent)
 
     return prepare
 
@@ -108,17 +125,58 @@ def _lines(first: int) -> str:
 
 
 async def _two_versions(attacker: Attacker) -> None:
-    await attacker.template("long", _lines(0), _lines(1))
+    await attacker.template(_lines(0), _lines(1))
 
 
 async def _diff(attacker: Attacker) -> None:
-    path = f"/v1/projects/{attacker.project_id}/templates/long/versions/diff?from=1&to=2"
+    path = f"/v1/projects/{attacker.project_id}/templates/{attacker.slug}/versions/diff?from=1&to=2"
     await attacker.ask("GET", path)
 
 
 async def _preview(attacker: Attacker) -> None:
-    path = f"/v1/projects/{attacker.project_id}/templates/dear/preview"
+    path = f"/v1/projects/{attacker.project_id}/templates/{attacker.slug}/preview"
     await attacker.ask("POST", path, variables={"a": 1})
+
+
+async def _schema(attacker: Attacker) -> None:
+    patterns = [{"pattern": f"^x{n}.*y"} for n in range(450)]
+    texts: dict[str, object] = {"items": {"anyOf": patterns}}
+    await attacker.template("x", schema={"type": "object", "properties": {"a": texts}})
+
+
+async def _validate(attacker: Attacker) -> None:
+    for count in (300, 2_000):
+        sent = {"template_slug": attacker.slug, "to": "person@example.com"}
+        await attacker.ask("POST", "/v1/send/template", **sent, variables={"a": ["x"] * count})
+
+
+async def _try_out(attacker: Attacker) -> None:
+    headers = {"X-Postmark-Server-Token": attacker.key}
+    tried = {"Subject": "s", "HtmlBody": LOOP, "TextBody": "{{#a}}{{b}}{{/a}}" * 3_000}
+    attacker.note(await attacker.api.post("/templates/validate", json=tried, headers=headers))
+
+
+async def _form(attacker: Attacker) -> None:
+    path, login = "/v3/example.com/messages", httpx2.BasicAuth("api", attacker.key)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for body in (b"&" * 20_000_000, b"text=" + b"%41" * 6_000_000):
+        attacker.note(await attacker.api.post(path, content=body, headers=headers, auth=login))
+
+
+async def _bad_lines(attacker: Attacker) -> None:
+    headers = {"Content-Type": "text/csv"}
+    for file in ("email\n" + "nobody,x\n" * 500_000, "email" + ",x" * 5_000_000):
+        for path in ("/v1/contacts/import", "/v1/suppressions/import"):
+            attacker.note(await attacker.api.post(path, content=file, headers=headers))
+
+
+async def _many_values(attacker: Attacker) -> None:
+    deep = '{"a":' * 90 + "[" + "1," * 5_000_000 + "1]" + "}" * 90
+    body = (
+        f'{{"to": "person@example.com", "subject": "s", "text_body": "t", "custom_data": {deep}}}'
+    )
+    headers = {"Content-Type": "application/json"}
+    attacker.note(await attacker.api.post("/v1/send", content=body, headers=headers))
 
 
 async def _source(attacker: Attacker) -> None:
@@ -170,6 +228,11 @@ ATTACKS = (
     Attack("differences of long texts", _two_versions, _diff),
     Attack("sources of a dear mail", _batch_of(DEAR), _source),
     Attack("previews of a dear template", _batch_of(LOOP), _preview),
+    Attack("variables that are dear to validate", _schema, _validate),
+    Attack("trials of templates", None, _try_out),
+    Attack("forms of many fields", None, _form),
+    Attack("lists of bad lines", None, _bad_lines, at_once=2),
+    Attack("bodies of many values", None, _many_values),
     Attack("bodies that are dear to track", None, _bodies, at_once=1),
     Attack("mails with many links to track", None, _many_links),
     Attack("imports of contacts", None, _import),
@@ -178,10 +241,15 @@ ATTACKS = (
 )
 
 
-async def keep_up(attack: Attack, attacker: Attacker, end: asyncio.Event) -> None:
-    """Prepare an attack and repeat its step until `end` is set."""
-    if attack.prepare is not None:
-        await attack.prepare(attacker)
+async def keep_up(
+    attack: Attack, attacker: Attacker, *, begun: asyncio.Event, end: asyncio.Event
+) -> None:
+    """Prepare an attack, set `begun`, and repeat its step until `end` is set."""
+    try:
+        if attack.prepare is not None:
+            await attack.prepare(attacker)
+    finally:
+        begun.set()
 
     async def repeat() -> None:
         while not end.is_set():
@@ -192,4 +260,6 @@ async def keep_up(attack: Attack, attacker: Attacker, end: asyncio.Event) -> Non
     await end.wait()
     for step in steps:
         step.cancel()
-    await asyncio.gather(*steps, return_exceptions=True)
+    for ended in await asyncio.gather(*steps, return_exceptions=True):
+        if isinstance(ended, Exception):
+            raise ended  # an attack that was refused by SQL is none

@@ -36,16 +36,24 @@ PATIENCE_SECONDS = 60.0
 HEALTH_SECONDS = 0.25
 MAIL_SECONDS = 0.5
 _PROJECT = """
-WITH project AS (INSERT INTO mailqueue.projects (name) VALUES (%(name)s) RETURNING id),
+WITH project AS (INSERT INTO mailqueue.projects (name, postal_address)
+    VALUES (%(name)s, 'Example 1, 10115 Berlin') RETURNING id),
 account AS (INSERT INTO mailqueue.sender_accounts
     (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, max_connections)
 SELECT id, %(name)s, 'sender@example.com', '127.0.0.1', %(port)s, 'none', true, 4 FROM project)
 SELECT id::text FROM project
 """
 _MAIL = """
-INSERT INTO mailqueue.email_queue (project_id, recipient_email, subject, text_body)
-SELECT id, 'person@example.com', 's', 't' FROM mailqueue.projects WHERE name = 'neighbour'
+INSERT INTO mailqueue.email_queue
+    (project_id, recipient_email, subject, text_body, html_body, category)
+SELECT p.id, 'person@example.com', 's', 't', m.html_body, m.category
+  FROM mailqueue.projects AS p,
+       (VALUES (NULL, 'transactional'), ('<a href="https://example.com/">x</a>', 'marketing'))
+           AS m (html_body, category)
+ WHERE p.name = 'neighbour'
 """
+_MAILS = 2
+"""Emails of the statement: one that is sent as it is, and one that is tracked."""
 _WAITING = """
 SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue AS q
                      JOIN mailqueue.projects AS p ON p.id = q.project_id
@@ -54,8 +62,9 @@ SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue AS q
 _DELAYS = """
 SELECT extract(epoch FROM h.finished_at - h.created_at), h.status
   FROM mailqueue.email_history AS h JOIN mailqueue.projects AS p ON p.id = h.project_id
- WHERE p.name = 'neighbour'
+ WHERE p.name = 'neighbour' AND h.created_at >= %s
 """
+_NOW = "SELECT clock_timestamp()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +83,43 @@ class Delays:
     """The first answer of each status that is an error."""
 
 
-async def attacked(
-    database: DatabaseSettings, attack: Attack, *, port: int, seconds: float
-) -> Delays:
-    """Attack for some seconds and return what a neighbour saw; `port` is that of the sink."""
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Processes that serve an attacker and a neighbour."""
+
+    conn: Conn
+    health: httpx2.AsyncClient
+    attacker: Attacker
+
+    async def attacked(self, attack: Attack, *, seconds: float) -> Delays:
+        """Attack for some seconds and return what the neighbour saw."""
+        conn, attacker = self.conn, self.attacker
+        attacker.answers.clear()
+        attacker.refusals.clear()
+        begun, end = asyncio.Event(), asyncio.Event()
+        healths, count = list[float](), int(seconds / MAIL_SECONDS)
+        since = await (await conn.execute(_NOW)).fetchone()
+        probing = asyncio.create_task(_probe(self.health, healths, end))
+        attacking = asyncio.create_task(keep_up(attack, attacker, begun=begun, end=end))
+        await begun.wait()
+        for _ in range(count):
+            await conn.execute(_MAIL)
+            await asyncio.sleep(MAIL_SECONDS)
+        for _ in range(int(PATIENCE_SECONDS / HEALTH_SECONDS)):
+            if await _is_done(conn):
+                break
+            await asyncio.sleep(HEALTH_SECONDS)
+        end.set()
+        await asyncio.gather(probing, attacking)
+        rows = await (await conn.execute(_DELAYS, since)).fetchall()
+        mails = [float(row[0]) for row in rows if row[1] == "sent"]
+        unsent = count * _MAILS - len(mails)
+        return Delays(mails, unsent, healths, dict(attacker.answers), dict(attacker.refusals))
+
+
+@asynccontextmanager
+async def installed(database: DatabaseSettings, *, port: int) -> AsyncIterator[Installation]:
+    """Yield a running installation; `port` is that of the sink."""
     key = {
         "MAILQUEUE_MASTER_KEY": base64.b64encode(os.urandom(32)).decode(),
         "MAILQUEUE_PUBLIC_URL": "https://mail.example.com",
@@ -96,22 +138,8 @@ async def attacked(
         bearer = {"Authorization": f"Bearer {issued.key.reveal()}"}
         api = await enter(httpx2.AsyncClient(base_url=url, headers=bearer, timeout=None))
         console = await enter(httpx2.AsyncClient(base_url=console_url, timeout=None))
-        attacker = Attacker(own, api, console, project_id)
-        end, healths, count = asyncio.Event(), list[float](), int(seconds / MAIL_SECONDS)
-        probing = asyncio.create_task(_probe(health, healths, end))
-        attacking = asyncio.create_task(keep_up(attack, attacker, end))
-        for _ in range(count):
-            await conn.execute(_MAIL)
-            await asyncio.sleep(MAIL_SECONDS)
-        for _ in range(int(PATIENCE_SECONDS / HEALTH_SECONDS)):
-            if await _is_done(conn):
-                break
-            await asyncio.sleep(HEALTH_SECONDS)
-        end.set()
-        await asyncio.gather(probing, attacking)
-        rows = await (await conn.execute(_DELAYS)).fetchall()
-    mails = [float(row[0]) for row in rows if row[1] == "sent"]
-    return Delays(mails, count - len(mails), healths, attacker.answers, attacker.refusals)
+        attacker = Attacker(own, api, console, project_id, issued.key.reveal())
+        yield Installation(conn, health, attacker)
 
 
 async def _project(conn: Conn, name: str, port: int) -> str:
@@ -171,7 +199,8 @@ async def measure(wanted: str, *, seconds: float, json: Path | None) -> None:
         report = Report("neighbour", {**server.settings, "sink": sink.kind, "seconds": seconds})
         for run, attack in enumerate(one for one in ATTACKS if wanted in one.name):
             database = await make_database(server, f"neighbour_{run}")
-            seen = await attacked(database, attack, port=sink.port, seconds=seconds)
+            async with installed(database, port=sink.port) as installation:
+                seen = await installation.attacked(attack, seconds=seconds)
             report.add(
                 attack.name,
                 {
