@@ -164,9 +164,9 @@ def test_the_dump_of_a_bounce_is_the_mail_that_reported_it_or_what_the_server_sa
     )
     assert postmark.bounces.get(number).dump == "Subject: Undelivered\r\n\r\nNo."
     site.rows("DELETE FROM mailqueue.inbound_events RETURNING 1")
-    stranger = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+    of_other_project = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
     with pytest.raises(ClientError) as caught:
-        stranger.bounces.get_dump(number)
+        of_other_project.bounces.get_dump(number)
     assert int(caught.value.error_code) == 407
 
 

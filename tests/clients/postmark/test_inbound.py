@@ -160,10 +160,10 @@ def test_messages_are_of_the_project_alone_and_of_live_tokens(site: Served) -> N
         inbound = PostmarkClient(server_token=key, root_api_url=site.url).messages.inbound
         for work in (inbound.get, inbound.bypass, inbound.retry):
             assert refused(work, message) == code
-    stranger = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
-    assert stranger.messages.inbound.all() == []
-    assert refused(stranger.messages.inbound.get, uuid4()) == 701
-    assert refused(stranger.messages.inbound.get, "x") == 701
+    of_other_project = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+    assert of_other_project.messages.inbound.all() == []
+    assert refused(of_other_project.messages.inbound.get, uuid4()) == 701
+    assert refused(of_other_project.messages.inbound.get, "x") == 701
     reads = key_with(site, Scope.EMAIL_READ)
     inbound = PostmarkClient(server_token=reads, root_api_url=site.url).messages.inbound
     assert inbound.get(message).MessageID == message

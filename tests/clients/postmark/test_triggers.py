@@ -76,10 +76,10 @@ def test_a_tag_has_one_trigger_and_a_name(site: Served, postmark: PostmarkClient
     assert refused(tags.create, "t" * 129) == 403
     assert refused(tags.get, 1) == refused(tags.delete, 1) == refused(tags.edit, 1, "x") == 801
     assert [one.as_dict() for one in tags.all()] == [other.as_dict(), made.as_dict()]
-    stranger = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
-    assert refused(stranger.triggers.tags.get, made.ID) == 801
-    assert refused(stranger.triggers.tags.delete, made.ID) == 801
-    assert stranger.triggers.tags.all() == []
+    of_other_project = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+    assert refused(of_other_project.triggers.tags.get, made.ID) == 801
+    assert refused(of_other_project.triggers.tags.delete, made.ID) == 801
+    assert of_other_project.triggers.tags.all() == []
 
 
 def test_rules_on_bounce_mail_are_of_an_address_or_a_domain(
@@ -94,8 +94,8 @@ def test_rules_on_bounce_mail_are_of_an_address_or_a_domain(
     for wrong in ("no domain", "a@b@c", ""):
         assert refused(rules.create, wrong) == 813
     assert refused(rules.delete, 1) == 812
-    stranger = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
-    assert refused(stranger.triggers.inboundrules.delete, domain.ID) == 812
+    of_other_project = PostmarkClient(server_token=site.keys.other, root_api_url=site.url)
+    assert refused(of_other_project.triggers.inboundrules.delete, domain.ID) == 812
     assert domain.delete() == "Rule example.net removed."
     assert [one.Rule for one in rules.all()] == ["mailer-daemon@example.org"]
 
