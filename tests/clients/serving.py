@@ -151,14 +151,14 @@ class Served:
 
 
 @contextmanager
-def served(database_url: str) -> Iterator[Served]:
-    """Serve the API, with its adapters, until the block ends."""
+def served(database_url: str, **changed: Any) -> Iterator[Served]:
+    """Serve the API, with its adapters and changed settings, until the block ends."""
     server = Served(database=DatabaseSettings(Secret(database_url)))
     thread = threading.Thread(target=server.loop.run_forever, name="served", daemon=True)
     thread.start()
     stack = AsyncExitStack()
     try:
-        server.run(_begin(server, stack))
+        server.run(_begin(server, stack, changed))
         yield server
     finally:
         server.run(stack.aclose())
@@ -167,9 +167,9 @@ def served(database_url: str) -> Iterator[Served]:
         server.loop.close()
 
 
-async def _begin(server: Served, stack: AsyncExitStack) -> None:
+async def _begin(server: Served, stack: AsyncExitStack, changed: dict[str, Any]) -> None:
     server.keys = await _furnished(server.database)
-    settings = replace(settings_for(server.database), master_key=Secret(MASTER))
+    settings = replace(settings_for(server.database), master_key=Secret(MASTER), **changed)
     pool = await stack.enter_async_context(open_pool(server.database))
     app = create_app(settings, pool, services=build_services(settings, pool))
     sock = bind("127.0.0.1", 0, option="--port")
