@@ -11,6 +11,7 @@ from tests.api.support.document import DOCUMENT
 from tests.clients.generated.seeded import ASKING_DNS, reads, seed
 from tests.clients.node import HOME
 from tests.clients.serving import Served
+from tests.docs.reading import blocks
 
 pytestmark = pytest.mark.node_clients
 SECONDS = 240
@@ -77,22 +78,34 @@ def program(lists: list[tuple[str, str, dict[str, str], dict[str, str]]]) -> str
     return "".join([*parts, TAIL])
 
 
-def test_every_list_is_read_into_its_type(site: Served, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the generated client, in which programs are compiled."""
+    made = tmp_path_factory.mktemp("generated")
+    (made / "node_modules").symlink_to(HOME / "node_modules")
+    (made / "package.json").write_text('{"type": "module"}')
+    (made / "openapi.json").write_text(json.dumps(DOCUMENT))
+    generator = HOME / "node_modules/openapi-typescript/bin/cli.js"
+    options = ("--default-non-nullable=false", "-o", "client.d.ts")
+    node(generator, "openapi.json", *options, cwd=made)
+    return made
+
+
+def compiled(folder: Path, name: str, text: str) -> str:
+    """Compile a program; return the name of what runs."""
+    (folder / f"{name}.ts").write_text(text)
+    node(HOME / "node_modules/typescript/bin/tsc", *STRICT, f"{name}.ts", cwd=folder)
+    return f"{name}.js"
+
+
+def test_every_list_is_read_into_its_type(site: Served, folder: Path) -> None:
     token, values = seed(site)
     lists = [one for one in reads(values) if "data" in schema_of(one[0])["properties"]]
     assert len(lists) > 20
     assert not {path for path, *_ in lists} & ASKING_DNS
-    (tmp_path / "node_modules").symlink_to(HOME / "node_modules")
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "openapi.json").write_text(json.dumps(DOCUMENT))
-    (tmp_path / "reading.ts").write_text(program(lists))
-    modules = HOME / "node_modules"
 
-    node(
-        modules / "openapi-typescript/bin/cli.js", "openapi.json", "-o", "client.d.ts", cwd=tmp_path
-    )
-    node(modules / "typescript/bin/tsc", *STRICT, "reading.ts", cwd=tmp_path)
-    found = json.loads(node("reading.js", site.url, site.keys.live, token, cwd=tmp_path))
+    reading = compiled(folder, "reading", program(lists))
+    found = json.loads(node(reading, site.url, site.keys.live, token, cwd=folder))
 
     assert [one["path"] for one in found] == [path for path, *_ in lists]
     for one in found:
@@ -100,16 +113,21 @@ def test_every_list_is_read_into_its_type(site: Served, tmp_path: Path) -> None:
         assert one["items"] > 0 or one["path"] == "/admin/workers", one
 
 
-def test_a_field_that_is_not_there_does_not_compile(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(HOME / "node_modules")
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "openapi.json").write_text(json.dumps(DOCUMENT))
+def test_a_field_that_is_not_there_does_not_compile(folder: Path) -> None:
     wrong = "const { data } = await withKey.GET('/v1/emails');\nlet first = data?.data[0].colour;\n"
-    (tmp_path / "wrong.ts").write_text(HEAD + wrong)
-    modules = HOME / "node_modules"
-    node(
-        modules / "openapi-typescript/bin/cli.js", "openapi.json", "-o", "client.d.ts", cwd=tmp_path
-    )
-
     with pytest.raises(AssertionError, match="Property 'colour' does not exist"):
-        node(modules / "typescript/bin/tsc", *STRICT, "wrong.ts", cwd=tmp_path)
+        compiled(folder, "wrong", HEAD + wrong)
+
+
+def test_the_program_on_the_page_sends_and_reads_what_became_of_its_mail(
+    site: Served, folder: Path
+) -> None:
+    (shown,) = (one for one in blocks("ts") if one.page == "docs/clients/typescript.md")
+    text = shown.text.replace("127.0.0.1:8025", site.host).replace("mq_live_…", site.keys.live)
+    before = site.count()
+
+    outcome, refusal = node(compiled(folder, "page", text), cwd=folder).splitlines()
+
+    assert site.count() == before + 1
+    assert outcome == "Your order 81 pending"
+    assert refusal.startswith("422 to")
