@@ -28,6 +28,7 @@ from mailqueue.console.keys import pages as keys_pages
 from mailqueue.console.login import coding, confirming, forgotten, issuer
 from mailqueue.console.login import pages as login_pages
 from mailqueue.console.pauses import pages as pauses_pages
+from mailqueue.console.platform import pages as platform_pages
 from mailqueue.console.projects import changing as projects_changing
 from mailqueue.console.projects import overview
 from mailqueue.console.projects import pages as projects_pages
@@ -131,6 +132,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *changing.PAGES,
     *members.PAGES,
     *audit_pages.PAGES,
+    *platform_pages.PAGES,
     *settings_pages.PAGES,
 )
 """In the order of the menu, which has the pages with a `menu` of their own."""

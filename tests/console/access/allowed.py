@@ -8,6 +8,7 @@ ALLOWED = {
         f"/console/infrastructure{end}": {"superadmin"}
         for end in ("", "/live", "/pause", "/resume", "/drain")
     },
+    **{f"/console/platform{end}": {"superadmin"} for end in ("", "/change")},
     "/console/projects/{project}/pauses": {*EVERY_ROLE},
     "/console/projects/{project}/pauses/new": {"superadmin", "project_admin"},
     "/console/projects/{project}/pauses/end": {"superadmin", "project_admin"},
