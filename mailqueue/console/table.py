@@ -32,6 +32,8 @@ from mailqueue.console.platform import pages as platform_pages
 from mailqueue.console.projects import changing as projects_changing
 from mailqueue.console.projects import overview
 from mailqueue.console.projects import pages as projects_pages
+from mailqueue.console.publishing import changing as publishing_changing
+from mailqueue.console.publishing import pages as publishing_pages
 from mailqueue.console.recipients import acting as recipients_acting
 from mailqueue.console.recipients import exporting as recipients_exporting
 from mailqueue.console.recipients import pages as recipients_pages
@@ -127,6 +129,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *webhooks_pages.PAGES,
     *webhooks_changing.PAGES,
     *webhooks_delivering.PAGES,
+    *publishing_pages.PAGES,
+    *publishing_changing.PAGES,
     *exports_pages.PAGES,
     *users_pages.PAGES,
     *changing.PAGES,

@@ -19,6 +19,7 @@ from mailqueue.timed_events import events
 from tests import make
 from tests.analytics.ab_tests import steps
 from tests.contacts import people
+from tests.publishing import outboxes
 from tests.schedules import turning
 from tests.sequences import running
 from tests.templates.making import published
@@ -176,6 +177,8 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         },
         by="tests",
     )
+    outbox = f"of-{project}"[:63]
+    await outboxes.add(conn, outbox, webhook, project=project)
     person = await watching.user(conn, f"{project[:40]}@example.com", project=project)
     watched = await watching.inbox(conn, person, 993, project=project)
     connected = await watching.channel(conn, person, project=project)
@@ -189,6 +192,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "channel_id": str(connected),
         "notification_id": str(told),
         "rule": rule,
+        "outbox": outbox,
         "ab_test_id": str(ab_test.id),
         "variant": "B",
         "export_id": str(export),

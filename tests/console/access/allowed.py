@@ -8,6 +8,11 @@ ALLOWED = {
         f"/console/infrastructure{end}": {"superadmin"}
         for end in ("", "/live", "/pause", "/resume", "/drain")
     },
+    **{f"/console/projects/{{project}}/outboxes{end}": {*EVERY_ROLE} for end in ("", "/{outbox}")},
+    **{
+        f"/console/projects/{{project}}/outboxes/{act}": {"superadmin", "project_admin"}
+        for act in ("~new", "{outbox}/change", "{outbox}/skip", "{outbox}/remove")
+    },
     **{f"/console/platform{end}": {"superadmin"} for end in ("", "/change")},
     "/console/projects/{project}/pauses": {*EVERY_ROLE},
     "/console/projects/{project}/pauses/new": {"superadmin", "project_admin"},

@@ -1,0 +1,1 @@
+"""The outboxes of a project."""
