@@ -33,6 +33,7 @@ class MailboxRow(NamedTuple):
     push_asked_at: datetime | None
     created_at: datetime
     caught_up_at: datetime | None
+    is_paused: bool
     now: datetime
 
 

@@ -5,7 +5,7 @@ the cursor is behind it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -39,6 +39,10 @@ CLOCK_SLACK = timedelta(minutes=2)
 arrive."""
 SECRET_WAIT = timedelta(minutes=5)
 """Wait while a password cannot be opened here."""
+CHECK_WAIT = timedelta(days=1)
+"""Time after which the login of a paused inbox is checked again."""
+CHECK_RETRY = timedelta(hours=1)
+"""Wait of such a check that its server did not answer."""
 NOW = timedelta(0)
 
 
@@ -80,6 +84,8 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         reader = self._tools.readers.get(box.provider)
         if reader is None:
             return Defer(f"this worker has no settings of {box.provider}", SECRET_WAIT)
+        if box.is_paused:
+            return await _checked(reader, box, plan.access)
         since = None if box.caught_up_at is None else box.caught_up_at - CLOCK_SLACK
         found = await reader.scan(plan.access, cursors_of(box.cursor), since=since)
         reach("inboxes.scanned")
@@ -113,7 +119,7 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         return [outcomes[row.id] for row, _ in done]
 
     def is_answered(self, result: Outcome | Scanned | GivenUp) -> bool:
-        return isinstance(result, Scanned)
+        return isinstance(result, Scanned | Again)
 
     async def close(self) -> None:
         for reader in self._tools.readers.values():
@@ -158,11 +164,30 @@ def cursors_of(stored: Any) -> dict[str, FolderCursor]:
     }
 
 
+async def _checked(
+    reader: MailboxReader, box: MailboxRow, access: MailboxAccess
+) -> Outcome | GivenUp:
+    """Log in to a paused inbox: a password or token that no longer works is an error in time.
+
+    Without cursors nothing is read; what asked for pushes a moment ago asks for none.
+    """
+    found = await reader.scan(replace(access, push_asked_at=box.now), {}, since=None)
+    if not isinstance(found, ScanFault):
+        return Again(CHECK_WAIT, values={"refusals": 0})
+    if found.is_refusal:
+        return _after_refusal(box, found)
+    return Defer(found.reason, max(found.wait or CHECK_RETRY, CHECK_RETRY))
+
+
+def _after_refusal(box: MailboxRow, fault: ScanFault) -> Outcome | GivenUp:
+    if box.refusals >= len(REFUSED_WAITS):
+        return GivenUp(fault.reason)
+    return Retry(fault.reason, REFUSED_WAITS[box.refusals], {"refusals": box.refusals + 1})
+
+
 def _after_fault(box: MailboxRow, fault: ScanFault) -> Outcome | GivenUp:
     if fault.is_refusal:
-        if box.refusals >= len(REFUSED_WAITS):
-            return GivenUp(fault.reason)
-        return Retry(fault.reason, REFUSED_WAITS[box.refusals], {"refusals": box.refusals + 1})
+        return _after_refusal(box, fault)
     if box.now - (box.last_scanned_at or box.created_at) > MAX_SILENCE:
         return GivenUp(f"its server has not answered for a day: {fault.reason}")
     if fault.wait is not None:

@@ -38,7 +38,10 @@ SELECT mailqueue.describe_columns('mailboxes', ARRAY[
     ['tell_failures', 'Mails of this error in a row that were refused.'],
     ['caught_up_at',
      'Time at which the last scan began that read all that was there; NULL: none since this is known.'],
-    ['status', 'pending or assigned: it is scanned; held: paused; failed: in error until somebody reconnects it.']
+    ['paused_by', 'Who paused it; NULL: it is not paused.'],
+    ['status',
+     'pending or assigned: it is scanned or, while it is paused, its login checked once a day; failed: in error until '
+     'somebody reconnects it; held: of no inbox.']
 ]);
 
 SELECT mailqueue.describe_columns('inbox_consents', ARRAY[

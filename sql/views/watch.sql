@@ -3,16 +3,27 @@
 DROP VIEW IF EXISTS mailqueue.email_accounts CASCADE;
 CREATE VIEW mailqueue.email_accounts AS
 SELECT m.id, m.project_id, m.user_id, m.provider, m.email_address,
-       CASE m.status WHEN 'held' THEN 'paused' WHEN 'failed' THEN 'error' ELSE 'active' END AS status, m.host, m.port,
-       m.tls, m.username, m.folders, m.webmail_url, m.scan_seconds, m.last_scanned_at,
-       CASE WHEN m.status IN ('pending', 'assigned') THEN m.run_at END AS next_scan_at, m.last_error, m.created_at,
-       m.updated_at,
+       CASE WHEN m.status = 'failed' THEN 'error' WHEN m.paused_by IS NOT NULL THEN 'paused' ELSE 'active' END
+       AS status, m.host, m.port, m.tls, m.username, m.folders, m.webmail_url, m.scan_seconds, m.last_scanned_at,
+       CASE WHEN m.status IN ('pending', 'assigned') AND m.paused_by IS NULL THEN m.run_at END AS next_scan_at,
+       coalesce(m.last_error, 'paused by ' || m.paused_by) AS last_error, m.created_at, m.updated_at,
+       -- Where the next scan of an inbox at Gmail begins.
+       CASE m.provider WHEN 'gmail' THEN (SELECT min((c.value ->> 1)::bigint)::text
+                                            FROM jsonb_each(m.cursor) AS c) END AS history_id,
+       -- Data keys of a project are counted in the order they were made; the sealed value names its own.
+       CASE WHEN length(m.sealed_password) > 17
+            THEN (SELECT count(o.id)::smallint
+                    FROM mailqueue.data_keys AS k
+                    JOIN mailqueue.data_keys AS o ON o.project_id = k.project_id
+                                                 AND (o.created_at, o.id) <= (k.created_at, k.id)
+                   WHERE k.id = encode(substring(m.sealed_password FROM 2 FOR 16), 'hex')::uuid) END AS key_version,
        EXISTS (SELECT FROM mailqueue.inbox_listeners AS l
                 WHERE l.mailbox_id = m.id AND l.state = 'listening' AND l.lease_until > now()) AS is_listening
   FROM mailqueue.mailboxes AS m
  WHERE (SELECT mailqueue.sees_all()) OR m.project_id = (SELECT mailqueue.tenant());
 COMMENT ON VIEW mailqueue.email_accounts IS
-    'Watched inboxes: active, paused or error, with the last and the next scan.';
+    'Watched inboxes: active, paused or error, with the last and the next scan, the historyId of Gmail and the number '
+    'of the data key that seals the password or token.';
 
 DROP VIEW IF EXISTS mailqueue.notification_log CASCADE;
 CREATE VIEW mailqueue.notification_log AS

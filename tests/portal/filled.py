@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn
-from mailqueue.watch import rules
+from mailqueue.watch import inboxes, rules
+from mailqueue.watch.inboxes import InboxAction
 from tests import make
 from tests.watch import watching
 
@@ -50,14 +51,12 @@ async def filled(
         )
         for name in ("work", "home", "old")
     ]
-    for one, status, error in (
-        (paused, "held", "paused by tests"),
-        (lost, "failed", "the login was refused: wrong password"),
-    ):
-        await conn.execute(
-            "UPDATE mailqueue.mailboxes SET status = %s, last_error = %s WHERE id = %s",
-            (status, error, one),
-        )
+    await inboxes.switch(conn, project_id, paused, InboxAction.PAUSE, by="tests")
+    await conn.execute(
+        "UPDATE mailqueue.mailboxes SET status = 'failed',"
+        " last_error = 'the login was refused: wrong password' WHERE id = %s",
+        (lost,),
+    )
     await conn.execute(
         "UPDATE mailqueue.mailboxes SET last_scanned_at = now() WHERE id = %s", (inbox,)
     )

@@ -54,8 +54,8 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 RETURN (SELECT CASE count(*) WHEN 1 THEN 'an inbox at an IMAP server is watched'
                              ELSE format('%s inboxes at IMAP servers are watched', count(*)) END
-          FROM (SELECT m.provider FROM mailqueue.mailboxes AS m WHERE m.status IN ('pending', 'assigned')
-                 LIMIT 10000) AS m
+          FROM (SELECT m.provider FROM mailqueue.mailboxes AS m
+                 WHERE m.status IN ('pending', 'assigned') AND m.paused_by IS NULL LIMIT 10000) AS m
          WHERE m.provider = 'imap'
         HAVING count(*) > 0);
 COMMENT ON FUNCTION mailqueue.need_of_idle() IS

@@ -74,8 +74,8 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m
        SET sealed_password = p_sealed, folders = p_folders, webmail_url = p_webmail_url,
            scan_seconds = p_scan_seconds, status = 'pending', cursor = '{}', attempts = 0, refusals = 0, crashes = 0,
-           push_asked_at = NULL, run_at = clock_timestamp(), last_error = NULL, finished_at = NULL, claim_no = NULL,
-           worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
+           push_asked_at = NULL, run_at = clock_timestamp(), last_error = NULL, finished_at = NULL, paused_by = NULL,
+           claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
      WHERE m.id = p_id AND m.project_id = p_project AND m.user_id = p_user AND m.provider = 'gmail';
     IF FOUND THEN
         PERFORM mailqueue.record_operation(p_project, 'inbox.reconnected', p_id::text, '{}', p_by);
@@ -162,7 +162,7 @@ AS $$
     WITH woken AS (
         UPDATE mailqueue.mailboxes AS m SET run_at = clock_timestamp()
          WHERE m.email_address = lower(p_address) AND m.provider = 'gmail' AND m.status = 'pending'
-           AND m.last_error IS NULL AND m.run_at > clock_timestamp()
+           AND m.paused_by IS NULL AND m.last_error IS NULL AND m.run_at > clock_timestamp()
         RETURNING 1
     )
     SELECT count(*)::integer FROM woken

@@ -41,6 +41,7 @@ AS $$
                5, l.updated_at
           FROM (SELECT o.mailbox_id, o.project_id, o.last_error, o.updated_at FROM mailqueue.inbox_listeners AS o
                   JOIN mailqueue.mailboxes AS m ON m.id = o.mailbox_id AND m.status IN ('pending', 'assigned')
+                                               AND m.paused_by IS NULL
                  WHERE o.state = 'waiting' AND o.failures >= 5 ORDER BY o.updated_at DESC LIMIT 100) AS l
           JOIN mailqueue.projects AS p ON p.id = l.project_id
     )

@@ -1,6 +1,6 @@
 -- Watched inboxes: connected, paused, resumed, reconnected, removed. The row is also the row of the queue: an inbox
--- that is paused is held, one in error has failed. Each of these takes the claim from a worker that is scanning the
--- inbox, whose late write then changes nothing.
+-- that is paused waits for the next check of its login, one in error has failed. Each of these takes the claim from a
+-- worker that is scanning the inbox, whose late write then changes nothing.
 
 CREATE OR REPLACE FUNCTION mailqueue.check_mailbox(p_email text, p_port integer, p_tls text, p_username text,
     p_folders text[], p_webmail_url text, p_scan_seconds integer) RETURNS void
@@ -73,29 +73,28 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    v_old text;
-    v_from text[] := CASE p_action WHEN 'pause' THEN '{pending,assigned}' WHEN 'resume' THEN '{held}'
-                                   ELSE '{pending}' END::text[];
+    c_check CONSTANT interval := '1 day';                    -- between two checks of the login of a paused inbox
+    v_now timestamptz := clock_timestamp();
+    m mailqueue.mailboxes;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    SELECT m.status INTO v_old FROM mailqueue.mailboxes AS m
-     WHERE m.id = p_id AND m.project_id = p_project FOR NO KEY UPDATE;
+    SELECT * INTO m FROM mailqueue.mailboxes AS o WHERE o.id = p_id AND o.project_id = p_project FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RETURN 'missing';
-    ELSIF v_old = 'failed' THEN
+    ELSIF m.status = 'failed' THEN
         RETURN 'error';
-    ELSIF v_old <> ALL (v_from) THEN
+    ELSIF (p_action = 'resume') <> (m.paused_by IS NOT NULL) OR p_action = 'scan' AND m.status <> 'pending' THEN
         RETURN 'unchanged';
     END IF;
-    UPDATE mailqueue.mailboxes AS m
-       SET status = CASE p_action WHEN 'pause' THEN 'held' ELSE 'pending' END,
-           cursor = CASE p_action WHEN 'resume' THEN '{}' ELSE m.cursor END,
-           attempts = CASE p_action WHEN 'scan' THEN m.attempts ELSE 0 END, run_at = clock_timestamp(),
-           last_error = CASE p_action WHEN 'pause' THEN 'paused by ' || left(p_by, 200) WHEN 'resume' THEN NULL
-                                      ELSE m.last_error END,
-           claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
-     WHERE m.id = p_id;
+    UPDATE mailqueue.mailboxes AS o
+       SET status = 'pending', cursor = CASE p_action WHEN 'resume' THEN '{}' ELSE o.cursor END,
+           attempts = CASE p_action WHEN 'scan' THEN o.attempts ELSE 0 END,
+           run_at = CASE p_action WHEN 'pause' THEN v_now + c_check ELSE v_now END,
+           paused_by = CASE p_action WHEN 'pause' THEN left(coalesce(p_by, ''), 200) END,
+           last_error = CASE p_action WHEN 'scan' THEN o.last_error END,
+           claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = v_now
+     WHERE o.id = p_id;
     IF p_action <> 'scan' THEN
         PERFORM mailqueue.record_operation(p_project, 'inbox.' || p_action || 'd', p_id::text, '{}', p_by);
     END IF;
@@ -117,7 +116,7 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m
        SET username = coalesce(p_username, m.username), sealed_password = p_sealed, status = 'pending', cursor = '{}',
            attempts = 0, refusals = 0, crashes = 0, run_at = clock_timestamp(), last_error = NULL, finished_at = NULL,
-           claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
+           paused_by = NULL, claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
      WHERE m.id = p_id AND m.project_id = p_project;
     IF NOT FOUND THEN
         RETURN false;

@@ -12,7 +12,8 @@ AS $$
            coalesce(l.failures > 0 AND l.known_at >= m.updated_at, false)
       FROM mailqueue.mailboxes AS m
       LEFT JOIN mailqueue.inbox_listeners AS l ON l.mailbox_id = m.id
-     WHERE m.provider = 'imap' AND m.status IN ('pending', 'assigned') AND m.last_scanned_at IS NOT NULL
+     WHERE m.provider = 'imap' AND m.status IN ('pending', 'assigned') AND m.paused_by IS NULL
+       AND m.last_scanned_at IS NOT NULL
        AND (l.mailbox_id IS NULL
             OR l.lease_until <= p_now AND (l.next_at <= p_now OR l.known_at < m.updated_at))
        AND m.project_id NOT IN (
@@ -154,7 +155,8 @@ AS $$
     UPDATE mailqueue.inbox_listeners AS l SET lease_until = clock_timestamp() + p_lease
       FROM mailqueue.mailboxes AS m
      WHERE l.mailbox_id = ANY (p_ids) AND l.listener = p_listener AND m.id = l.mailbox_id
-       AND m.status IN ('pending', 'assigned') AND m.updated_at <= l.known_at AND l.lease_until > clock_timestamp()
+       AND m.status IN ('pending', 'assigned') AND m.paused_by IS NULL AND m.updated_at <= l.known_at
+       AND l.lease_until > clock_timestamp()
     RETURNING l.mailbox_id
 $$;
 COMMENT ON FUNCTION mailqueue.keep_inboxes_heard(uuid, uuid[], interval) IS
@@ -185,7 +187,8 @@ DECLARE
     v_status text;
 BEGIN
     UPDATE mailqueue.mailboxes AS m SET run_at = clock_timestamp()
-     WHERE m.id = p_mailbox AND m.status = 'pending' AND m.last_error IS NULL AND m.run_at > clock_timestamp()
+     WHERE m.id = p_mailbox AND m.status = 'pending' AND m.paused_by IS NULL AND m.last_error IS NULL
+       AND m.run_at > clock_timestamp()
        AND EXISTS (SELECT FROM mailqueue.inbox_listeners AS l
                     WHERE l.mailbox_id = p_mailbox AND l.listener = p_listener);
     IF FOUND THEN

@@ -19,7 +19,8 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m SET cursor = p_cursor, last_scanned_at = v_now, refusals = 0,
            caught_up_at = coalesce(p_caught_up, m.caught_up_at, m.last_scanned_at)
      WHERE m.id = p_mailbox AND m.claim_no = p_claim RETURNING * INTO v_mailbox;
-    IF NOT FOUND OR jsonb_array_length(p_mails) = 0 THEN
+    -- Workers of the release before scan paused inboxes.
+    IF NOT FOUND OR jsonb_array_length(p_mails) = 0 OR v_mailbox.paused_by IS NOT NULL THEN
         RETURN 0;
     END IF;
     -- Scans of one person's inboxes take turns here.

@@ -167,7 +167,7 @@ async def test_an_enormous_push_is_refused(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["status = 'held'", "last_error = 'Gmail: rateLimitExceeded'", "provider = 'imap'"],
+    ["paused_by = 'ann'", "last_error = 'Gmail: rateLimitExceeded'", "provider = 'imap'"],
 )
 async def test_a_pause_a_quota_and_an_inbox_by_imap_are_not_cut_short(
     site: Site, conn: Conn, change: str

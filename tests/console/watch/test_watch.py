@@ -89,8 +89,8 @@ async def test_an_inbox_is_paused_resumed_and_scanned_and_a_channel_ends(
         owner, inbox, channel = await watching.person(conn, 1, 993)
         other, _, _ = await watching.person(conn, 2, 993)
     person = f"{PEOPLE}/{owner}"
-    status = "SELECT status FROM mailqueue.mailboxes WHERE id = %s"
-    for act, state in (("pause", "held"), ("resume", "pending"), ("scan", "pending")):
+    status = "SELECT status FROM mailqueue.email_accounts WHERE id = %s"
+    for act, state in (("pause", "paused"), ("resume", "active"), ("scan", "active")):
         path = f"{person}/{act}-inbox-{inbox}"
         done = await visitor.post(path, await visitor.form(path, path))
         assert done.status_code == 303, done.text
@@ -110,7 +110,7 @@ async def test_an_inbox_is_paused_resumed_and_scanned_and_a_channel_ends(
         ("notification_channels SET status = 'active'", "New mail in 1 inbox is reported"),
         ("notification_channels SET status = 'error'", "channel is in error: what is reported"),
         ("notification_channels SET status = 'opted_out'", "opted out of messages, so nothing"),
-        ("mailboxes SET status = 'held'", "No inbox is scanned now, so nothing is reported"),
+        ("mailboxes SET paused_by = 'ann'", "No inbox is scanned now, so nothing is reported"),
     ],
 )
 async def test_the_page_of_a_person_says_whether_mail_is_reported(

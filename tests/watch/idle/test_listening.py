@@ -156,7 +156,7 @@ async def test_a_paused_or_removed_inbox_is_listened_to_no_more(
             for one in (paused, removed, kept):
                 await heard(conn, one)
             await conn.execute(
-                "UPDATE mailqueue.mailboxes SET status = 'held' WHERE id = %s", (paused,)
+                "UPDATE mailqueue.mailboxes SET paused_by = 'ann' WHERE id = %s", (paused,)
             )
             await conn.execute("DELETE FROM mailqueue.mailboxes WHERE id = %s", (removed,))
 

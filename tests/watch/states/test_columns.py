@@ -1,0 +1,52 @@
+"""View email_accounts says where a scan at Gmail begins, and which key seals what it needs."""
+
+import pytest
+
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.vault.rotation import rotate
+from tests import make
+from tests.watch import watching
+from tests.watch.gmail.watched import watched
+from tests.webhooks.delivering import master
+
+pytestmark = pytest.mark.anyio
+KEYS = "SELECT provider, key_version FROM mailqueue.email_accounts ORDER BY provider"
+
+
+async def test_the_number_of_the_key_that_seals_a_token_rises_with_each_rotation(
+    database: DatabaseSettings,
+) -> None:
+    async with connect(database) as conn:
+        await make.project(conn, "other")
+        other = await watching.user(conn, "eve@example.com", project="other")
+        await watching.inbox(conn, other, 993, project="other")
+        inbox_id = await watched(conn)
+        owner = await watching.user(conn, "bob@example.com")
+        await watching.inbox(conn, owner, 993, address="bob@example.com")
+        of_project = KEYS.replace("ORDER", "WHERE project_id = %s ORDER")
+        project_id = await make.project_named(conn)
+        assert await make.rows(conn, of_project, project_id) == [("gmail", 1), ("imap", 1)]
+        for version in (2, 3):
+            await rotate(conn, master(), project="default", is_forced=True, by="tests")
+            found = await make.rows(conn, of_project, project_id)
+            assert found == [("gmail", version), ("imap", version)]
+
+        version = "SELECT key_version FROM mailqueue.email_accounts WHERE user_id = %s"
+        assert await make.scalar(conn, version, other) == 1, "each project has keys of its own"
+        await conn.execute("UPDATE mailqueue.mailboxes SET sealed_password = ''")
+        query = "SELECT key_version FROM mailqueue.email_accounts WHERE id = %s"
+        assert await make.scalar(conn, query, inbox_id) is None
+
+
+async def test_the_history_of_gmail_is_where_the_next_scan_begins(conn: Conn) -> None:
+    inbox_id = await watched(conn, labels=("INBOX", "Label_12"))
+    query = "SELECT history_id FROM mailqueue.email_accounts WHERE id = %s"
+    assert await make.scalar(conn, query, inbox_id) is None, "it was not scanned yet"
+    await conn.execute(
+        """UPDATE mailqueue.mailboxes SET cursor = '{"INBOX": [1, 1007], "Label_12": [1, 1003]}'"""
+    )
+    assert await make.scalar(conn, query, inbox_id) == "1003"
+    await conn.execute("UPDATE mailqueue.mailboxes SET provider = 'imap'")
+    assert await make.scalar(conn, query, inbox_id) is None
