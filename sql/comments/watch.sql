@@ -192,7 +192,7 @@ SELECT mailqueue.describe_columns('channel_providers', ARRAY[
 SELECT mailqueue.describe_columns('email_accounts', ARRAY[
     ['id', 'Id of the inbox.'],
     ['user_id', 'Id of the person whose inbox it is, in inbox_users.'],
-    ['provider', 'How it is read: imap.'],
+    ['provider', 'How it is read: imap or gmail.'],
     ['email_address', 'Address of the inbox, in lower case.'],
     ['status', 'active, paused or error.'],
     ['host', 'Host of its server.'],
@@ -205,6 +205,9 @@ SELECT mailqueue.describe_columns('email_accounts', ARRAY[
     ['last_scanned_at', 'Time of the last scan that succeeded; NULL: none yet.'],
     ['next_scan_at', 'Time of the next scan; NULL: it is paused or in error.'],
     ['is_listening', 'Whether a connection waits for new mail (IMAP IDLE).'],
+    ['history_id', 'Point in the history of Gmail at which the next scan begins; NULL: not scanned yet, or by IMAP.'],
+    ['key_version',
+     'Number of the data key of the project that seals the password or token, 1 for the first; NULL: none is sealed.'],
     ['last_error', 'Why the last scan failed, or why it is not scanned.'],
     ['project_id', 'Id of the project.'],
     ['created_at', 'Time at which it was added.'],

@@ -116,7 +116,8 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m
        SET username = coalesce(p_username, m.username), sealed_password = p_sealed, status = 'pending', cursor = '{}',
            attempts = 0, refusals = 0, crashes = 0, run_at = clock_timestamp(), last_error = NULL, finished_at = NULL,
-           paused_by = NULL, claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL, updated_at = clock_timestamp()
+           paused_by = NULL, claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL,
+           updated_at = clock_timestamp()
      WHERE m.id = p_id AND m.project_id = p_project;
     IF NOT FOUND THEN
         RETURN false;

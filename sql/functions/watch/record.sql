@@ -19,7 +19,7 @@ BEGIN
     UPDATE mailqueue.mailboxes AS m SET cursor = p_cursor, last_scanned_at = v_now, refusals = 0,
            caught_up_at = coalesce(p_caught_up, m.caught_up_at, m.last_scanned_at)
      WHERE m.id = p_mailbox AND m.claim_no = p_claim RETURNING * INTO v_mailbox;
-    -- Workers of the release before scan paused inboxes.
+    -- Workers of the release before, until release 0.2.0, scan paused inboxes.
     IF NOT FOUND OR jsonb_array_length(p_mails) = 0 OR v_mailbox.paused_by IS NOT NULL THEN
         RETURN 0;
     END IF;
