@@ -83,6 +83,24 @@ async def test_reading_leaves_mail_unread_and_copies_keep_their_time_of_arrival(
         assert client.search(None, "SEEN")[1] == [b""]
 
 
+async def test_mail_that_its_owner_reads_opens_no_folder_and_is_not_new(server: Dovecot) -> None:
+    reader, where = ImapReader(LOOPBACK), access(server)
+    for number in range(20):
+        server.add(mail(number))
+    first = await reader.scan(where, {}, since=None)
+    assert isinstance(first, MailboxScan), first
+    with server._client() as client:
+        before = client.status("INBOX", "(UIDNEXT HIGHESTMODSEQ)")[1][0]
+        client.select("INBOX")
+        client.uid("STORE", "1:*", "+FLAGS.SILENT", r"(\Seen)")
+        client.close()
+        after = client.status("INBOX", "(UIDNEXT HIGHESTMODSEQ)")[1][0]
+    assert before != after, "CONDSTORE would have something to read"
+    second = await reader.scan(where, first.cursors, since=None)
+
+    assert second == MailboxScan(first.cursors), "UIDNEXT has not changed"
+
+
 @pytest.mark.parametrize(
     ("folder", "why"),
     [("Junk", "holds junk mail"), ("Fehlt", "there is no folder Fehlt")],

@@ -2,7 +2,7 @@
 
 The dialogue is that of imaplib, in a thread, on a socket that the outbound guard has opened. A scan
 without new mail is one STATUS for each folder: UIDNEXT alone says whether mail was added, so that
-CONDSTORE, which tells of changed flags, is not asked for.
+CONDSTORE, which tells of changed flags, is not asked for: see docs/decisions/0095.
 """
 
 import asyncio
