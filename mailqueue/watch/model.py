@@ -32,6 +32,7 @@ class MailboxRow(NamedTuple):
     last_scanned_at: datetime | None
     push_asked_at: datetime | None
     created_at: datetime
+    updated_at: datetime
     caught_up_at: datetime | None
     is_paused: bool
     now: datetime

@@ -33,7 +33,10 @@ from mailqueue.watch.store import work as store
 REFUSED_WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 120, 480))
 """Waits after a refused login; after the last one the inbox is scanned no more."""
 MAX_SILENCE = timedelta(days=1)
-"""Time without a scan after which an inbox whose server does not answer is scanned no more."""
+"""Time without a scan after which an inbox whose server does not answer is scanned no more. It
+begins anew when a person resumes or reconnects the inbox."""
+MIN_SILENT = 8
+"""Failed scans in a row before that, which take 45 minutes: workers may have been stopped."""
 CLOCK_SLACK = timedelta(minutes=2)
 """Mail that is older than the last scan that read all by more than this was moved, and did not
 arrive."""
@@ -90,7 +93,7 @@ class ScanHandler(Handler[ClaimedMailbox, Scanned | GivenUp]):
         found = await reader.scan(plan.access, cursors_of(box.cursor), since=since)
         reach("inboxes.scanned")
         if isinstance(found, ScanFault):
-            return _after_fault(box, found)
+            return _after_fault(box, row.attempts, found)
         wait = NOW if found.has_more else timedelta(seconds=box.scan_seconds)
         caught_up = None if found.has_more else box.now
         return Scanned(found, _reported(plan, found), wait, caught_up)
@@ -185,13 +188,14 @@ def _after_refusal(box: MailboxRow, fault: ScanFault) -> Outcome | GivenUp:
     return Retry(fault.reason, REFUSED_WAITS[box.refusals], {"refusals": box.refusals + 1})
 
 
-def _after_fault(box: MailboxRow, fault: ScanFault) -> Outcome | GivenUp:
+def _after_fault(box: MailboxRow, attempts: int, fault: ScanFault) -> Outcome | GivenUp:
     if fault.is_refusal:
         return _after_refusal(box, fault)
-    if box.now - (box.last_scanned_at or box.created_at) > MAX_SILENCE:
-        return GivenUp(f"its server has not answered for a day: {fault.reason}")
     if fault.wait is not None:
         return Defer(fault.reason, fault.wait)
+    known_at = max(box.last_scanned_at or box.created_at, box.updated_at)
+    if attempts >= MIN_SILENT and box.now - known_at > MAX_SILENCE:
+        return GivenUp(f"its server has not answered for a day: {fault.reason}")
     return Retry(fault.reason)
 
 

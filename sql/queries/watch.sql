@@ -162,6 +162,7 @@ SELECT mailqueue.retry_notifications(%(project_id)s, %(ids)s::uuid[], %(by)s);
 -- Where claimed inboxes are, and their sealed passwords.
 SELECT m.id, m.project_id, m.user_id, m.provider, m.host, m.port, m.tls, m.username, m.sealed_password, m.folders,
        m.cursor, m.scan_seconds, m.refusals, m.last_scanned_at, m.push_asked_at, m.created_at,
+       m.updated_at,
        coalesce(m.caught_up_at, m.last_scanned_at) AS caught_up_at, m.paused_by IS NOT NULL AS is_paused,
        clock_timestamp() AS now
 FROM mailqueue.mailboxes AS m
