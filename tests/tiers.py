@@ -24,6 +24,7 @@ DEEP_PLACES = (
     "tests/adding",
     "tests/analytics/ab_tests/test_killed.py",
     "tests/analytics/exports/test_killed.py",
+    "tests/imports/test_killed.py",
     "tests/analytics/test_kills.py",
     "tests/analytics/test_recount.py",
     "tests/api/hostile",

@@ -20,6 +20,7 @@ from mailqueue.console.event_rules import trying as event_rules_trying
 from mailqueue.console.exports import pages as exports_pages
 from mailqueue.console.frame.navigation import Section
 from mailqueue.console.frame.page import ConsolePage, sections_of
+from mailqueue.console.imports import pages as imports_pages
 from mailqueue.console.incidents import pages as incidents_pages
 from mailqueue.console.infrastructure import acting as infrastructure_acting
 from mailqueue.console.infrastructure import pages as infrastructure_pages
@@ -100,6 +101,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *contacts_lists.PAGES,
     *contacts_changing.PAGES,
     *contacts_members.PAGES,
+    *imports_pages.PAGES,
     *schedules_calendar.PAGES,
     *schedules_pages.PAGES,
     *schedules_acting.PAGES,

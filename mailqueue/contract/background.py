@@ -1,10 +1,13 @@
-"""Operations on all matching emails that workers carry out."""
+"""What workers carry out in the background: operations on all matching emails, and imports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from mailqueue.contract.suppression import ListEncoding
 from mailqueue.contract.value import Value
 
 
@@ -60,3 +63,52 @@ class MatchCount(Value):
     """Number of emails that were searched."""
     examples: list[MatchingEmail]
     """The first of them, at most ten."""
+
+
+class ImportKind(StrEnum):
+    """What is imported."""
+
+    CONTACTS = "contacts"
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedLine(Value):
+    """A line of an import that was not taken."""
+
+    line: int
+    """Number of the line, or of the element of an array, from 1."""
+    column: str | None
+    """Field of the value that was refused; null: the line as a whole was."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataImport(Value):
+    """An import of a file into a project."""
+
+    id: UUID
+    project: str
+    kind: ImportKind
+    options: dict[str, Any]
+    """What was asked for: `list`, the name of a list that contacts are added to."""
+    file_name: str | None
+    encoding: ListEncoding
+    """How the file is read."""
+    is_test: bool
+    state: str
+    """`waiting`, `running`, `done`, `failed`, or `erased`: its file was destroyed."""
+    bytes: int
+    """Size of the file."""
+    lines: int
+    """Number of lines of the file, its header and empty ones included."""
+    lines_read: int
+    """Number of contacts that are read: those that are taken, and those that are refused."""
+    taken: dict[str, int]
+    """Number of lines by what became of them: `added`, `changed`, `unchanged`."""
+    refused: int
+    refusals: Sequence[RefusedLine]
+    """The first 1,000 lines that were refused; empty in lists of imports."""
+    requested_by: str
+    error: str | None
+    created_at: datetime
+    finished_at: datetime | None

@@ -235,15 +235,15 @@ RETAINED = (
         is_global=True,
         ended_column="finished_at",
     ),
-    Retained(
-        "exports",
-        "exports",
-        "finished_at",
-        Removal.SWEPT,
-        days=7,
-        is_global=True,
-        ended_column="finished_at",
-        batch=5,  # with their files
+    *(
+        Retained(
+            *(table, table, "finished_at", Removal.SWEPT),
+            days=days,
+            is_global=True,
+            ended_column="finished_at",
+            batch=5,  # with their files
+        )
+        for table, days in (("exports", 7), ("imports", 30))
     ),
     Retained(
         "ab_tests",

@@ -79,3 +79,29 @@ SELECT mailqueue.describe_columns('list_confirmations', ARRAY[
     ['list_id', 'Id of the list.'],
     ['contact_id', 'Id of the contact.']
 ]);
+
+SELECT mailqueue.describe_columns('imports', ARRAY[
+    ['id', 'Id of the import.'],
+    ['kind', 'What is imported: contacts.'],
+    ['options', 'What was asked for: list, the name of a list that contacts are added to.'],
+    ['file_name', 'Name of the file, where it has one.'],
+    ['encoding', 'How the file is read, such as utf-8.'],
+    ['is_test', 'Whether it is of a test key: its contacts are too.'],
+    ['requested_by', 'Who began the import.'],
+    ['parts', 'Number of parts of the file.'],
+    ['bytes', 'Size of the file, in bytes.'],
+    ['lines', 'Number of lines of the file, its header and empty ones included.'],
+    ['lines_read', 'Number of lines that are read and committed, its header and empty ones not included.'],
+    ['taken', 'Number of lines by outcome: added, changed, unchanged.'],
+    ['refused', 'Number of lines that were refused.'],
+    ['refusals', 'The first 1,000 of them: line, column and reason.'],
+    ['gone_at', 'Time at which the file was destroyed, because a person of the project was erased; NULL: it was not.'],
+    ['status', 'State in the queue: pending, assigned, done, erased or failed.'],
+    ['max_attempts', 'Number of failed attempts in a row after which the import fails.']
+]);
+
+SELECT mailqueue.describe_columns('import_parts', ARRAY[
+    ['import_id', 'Id of the import.'],
+    ['number', 'Number of the part, from 0.'],
+    ['data', 'The bytes of the file, compressed by zlib.']
+]);

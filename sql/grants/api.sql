@@ -106,7 +106,9 @@ BEGIN
             mailqueue.contact_document(mailqueue.contacts), mailqueue.is_event_selected(jsonb, text),
             mailqueue.is_contact_selected(jsonb, text), mailqueue.stop_list_sends(uuid, uuid, text)',
         'SELECT ON mailqueue.contacts, mailqueue.contact_lists, mailqueue.contact_list_members,
-            mailqueue.list_sends',
+            mailqueue.list_sends, mailqueue.imports',
+        'EXECUTE ON FUNCTION mailqueue.begin_import(uuid, text, jsonb, text, text, bigint, boolean, integer, text),
+            mailqueue.add_import_part(uuid, uuid, bigint, bytea), mailqueue.import_state(mailqueue.imports)',
         -- in lists filtered by project
         'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
             mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)',

@@ -54,6 +54,8 @@ BEGIN
             mailqueue.record_ab_test(uuid, bigint, text, smallint, bigint[], bigint[], bigint[], double precision[])',
         'EXECUTE ON FUNCTION mailqueue.read_export_page(uuid, bigint, integer, bigint),
             mailqueue.write_export_part(uuid, jsonb, integer, bigint, bytea), mailqueue.end_export(uuid, text, text)',
+        'EXECUTE ON FUNCTION mailqueue.open_import(uuid, bigint), mailqueue.read_import_part(uuid, bigint, integer),
+            mailqueue.take_import_lines(uuid, bigint, bigint, jsonb, jsonb), mailqueue.end_import(uuid, text, text)',
         'EXECUTE ON FUNCTION mailqueue.record_scan(uuid, bigint, jsonb, jsonb),
             mailqueue.record_scan(uuid, bigint, jsonb, jsonb, timestamptz), mailqueue.lock_channels(uuid[]),
             mailqueue.note_inbox_push(uuid, bigint, timestamptz),

@@ -154,6 +154,23 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
             "finished_at": datetime.now(UTC),
         },
     )
+    imported = await make.inserted(
+        conn,
+        "imports",
+        {
+            "project_id": project_id,
+            "kind": "contacts",
+            "options": {"list": contacts},
+            "file_name": subject[:200],
+            "encoding": "utf-8",
+            "lines_read": 1,
+            "refused": 1,
+            "refusals": [{"line": 2, "column": "email", "reason": subject}],
+            "requested_by": subject[:200],
+            "status": "done",
+            "finished_at": datetime.now(UTC),
+        },
+    )
     ab_test = await steps.created(
         conn,
         project,
@@ -196,6 +213,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "ab_test_id": str(ab_test.id),
         "variant": "B",
         "export_id": str(export),
+        "import_id": str(imported),
         "contact_id": contact["id"],
         "list": contacts,
         "sequence": sequence,

@@ -235,6 +235,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "batches": 0,
         "bulk_operations": 1,
         "exports": 0,
+        "imports": 0,
         "ab_tests": 0,
         "contact_list_members": 0,
         "list_sends": 0,

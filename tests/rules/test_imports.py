@@ -24,6 +24,7 @@ CAPABILITIES = (
     "administration",
     "suppression",
     "contacts",
+    "imports",
     "senders",
     "deliverability",
     "templates",

@@ -71,6 +71,7 @@ async def test_tables_of_what_has_a_mode_hide_live_rows_from_test_keys(conn: Con
         "enrollment_exits",
         "enrollment_steps",
         "exports",
+        "imports",
         "inbox_actions",
         "inbox_state",
         "list_sends",

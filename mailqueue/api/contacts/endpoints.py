@@ -4,6 +4,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from mailqueue.api.contacts.files import FILE_ENDPOINTS
+from mailqueue.api.contacts.imports import IMPORT_ENDPOINTS
 from mailqueue.api.contacts.lists import LIST_ENDPOINTS
 from mailqueue.api.contacts.schema import ChangeContact, ContactsQuery, MoveContact, NewContact
 from mailqueue.api.http.context import RequestContext
@@ -98,6 +99,7 @@ ENDPOINTS = (
         test_keys=ForTestKeys.OWN,
     ),
     *FILE_ENDPOINTS,
+    *IMPORT_ENDPOINTS,
     Endpoint(
         "GET",
         _ONE,

@@ -79,6 +79,13 @@ class ImportContactsQuery(RequestModel):
     """Read and check every line, and change nothing."""
 
 
+class BeginImportQuery(RequestModel):
+    """What an import in the background does."""
+
+    list: ListName | None = None
+    """Name of a list that the contacts are added to."""
+
+
 class ExportContactsQuery(RequestModel):
     """What an export contains, and its format."""
 

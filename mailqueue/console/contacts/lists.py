@@ -1,6 +1,7 @@
 """The contact lists of a project, one with its members, and the import of contacts into it."""
 
 from http import HTTPStatus
+from typing import BinaryIO
 from uuid import UUID
 
 from starlette.responses import Response
@@ -11,14 +12,17 @@ from mailqueue.console.contacts.pages import number_in
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.frame.rendering import project_path
 from mailqueue.contacts import lists
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
+from mailqueue.contract.background import ImportKind
 from mailqueue.contract.contacts import ContactList, ImportedContacts, ListCount
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
-from mailqueue.operations.acting import note_act
+from mailqueue.imports import requests
+from mailqueue.imports.model import WantedImport
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 
@@ -66,37 +70,42 @@ async def ask_file(context: PageContext) -> Response:
 
 
 async def import_file(context: PageContext) -> Response:
-    """Add or change the contact of every valid line of a file, or count what that would do."""
+    """Begin the import of a file, or count what it would do."""
     if context.upload is None:
         return await _file(context, fault=("file", "Choose a file."))
-    is_trial = text_of(context.form, "checks") == "on"
-    tally = ContactTally()
+    name = (context.upload.filename or "").replace("\0", "\ufffd")[:200]
     try:
-        async with context.connection() if is_trial else context.acting_once() as conn:
-            found = await _found(context, conn) if _name_of(context) else None
-            await import_contacts(
-                conn,
-                context.seen.id,
-                file=context.upload.file,
-                list_name=None if found is None else found.name,
-                is_trial=is_trial,
-                tally=tally,
-            )
-            if not is_trial:
-                await note_act(
-                    conn,
-                    context.seen.id,
-                    action="contacts.imported",
-                    subject="contacts" if found is None else f"list {found.name}",
-                    detail={"added": tally.added, "changed": tally.changed, "bad": tally.bad},
-                )
+        if text_of(context.form, "checks") == "on":
+            tally = await _checked(context, context.upload.file)
+            return await _file(context, result=tally.result(is_trial=True), name=name)
+        options = {"list": _name_of(context)} if _name_of(context) else {}
+        wanted = WantedImport(ImportKind.CONTACTS, context.upload.file, name, options)
+        async with context.acting_once() as conn:
+            made = await requests.begin(conn, context.seen.id, wanted, by=context.user.by)
     except DoneBefore:
         above = context.request.url.path.rpartition("/")[0]
         return context.redirect(f"{above}?done=before")
     except InvalidField as exc:
         return await _file(context, fault=("file", sentence(exc.why)))
-    name = (context.upload.filename or "").replace("\0", "\ufffd")[:200]
-    return await _file(context, result=tally.result(is_trial=is_trial), name=name)
+    except Conflict as exc:
+        return await _file(context, fault=("file", sentence(str(exc))))
+    return context.redirect(project_path(context.seen.name, "imports", made.id))
+
+
+async def _checked(context: PageContext, file: BinaryIO) -> ContactTally:
+    """Return what the import of a file would do."""
+    tally = ContactTally()
+    async with context.connection() as conn:
+        found = await _found(context, conn) if _name_of(context) else None
+        await import_contacts(
+            conn,
+            context.seen.id,
+            file=file,
+            list_name=None if found is None else found.name,
+            is_trial=True,
+            tally=tally,
+        )
+    return tally
 
 
 async def _file(

@@ -198,16 +198,22 @@ QUEUES = (
         time_limit=timedelta(minutes=10),
         poll=(0.2, 1.0),
     ),
-    QueueSpec(
-        name="exports",
-        table="exports",
-        work="exports of data to files",
-        done="done",
-        handler="mailqueue.wiring.analytics:export_handler",
-        lease=timedelta(minutes=2),
-        backoff=Backoff(timedelta(seconds=5), timedelta(minutes=5)),
-        key="project_id",
-        concurrency=4,
+    *(
+        QueueSpec(
+            name=name,
+            table=name,
+            work=work,
+            done="done",
+            handler=handler,
+            lease=timedelta(minutes=2),
+            backoff=Backoff(timedelta(seconds=5), timedelta(minutes=5)),
+            key="project_id",
+            concurrency=4,
+        )
+        for name, work, handler in (
+            ("exports", "exports of data to files", "mailqueue.wiring.analytics:export_handler"),
+            ("imports", "imports of files", "mailqueue.wiring.imports:import_handler"),
+        )
     ),
     QueueSpec(
         name="ab-tests",

@@ -45,7 +45,7 @@ AS $$
                                          'server_identity', 'outbox_rows', 'email_order', 'marketing_counts',
                                          'order_signals', 'stats_minutes', 'stats_quarters', 'stats_values',
                                          'stats_corrections', 'stats_state', 'refused_rows', 'queue_keys',
-                                          'export_parts',     -- destroyed by a trigger of erasures
+                                          'export_parts', 'import_parts',     -- destroyed by triggers of erasures
                                          'channel_providers', 'time_zones', 'time_zone_offsets',
                                          'time_zone_releases']) THEN NULL
                 WHEN p_name IN ('idempotent_answers', 'suppression_lines', 'ab_test_recipients', 'channel_consents',

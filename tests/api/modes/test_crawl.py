@@ -102,7 +102,7 @@ async def test_a_test_key_finds_and_changes_nothing_that_is_live(modes: Modes) -
 
 def _ids(modes: Modes) -> list[str]:
     named = ["batch_id", "delivery_id", "operation_id", "schedule_id", "enrollment_id"]
-    named += ["api-keys", "upload", "export_id", "ab_test_id"]
+    named += ["api-keys", "upload", "export_id", "import_id", "ab_test_id"]
     return [*modes.emails.values(), *(modes.variables[name] for name in named)]
 
 

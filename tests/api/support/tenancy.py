@@ -221,6 +221,8 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     compared = await made("/v1/analytics/ab-tests", ab_test(MARK))
     wanted = {"kind": "emails", "filter": {"campaign": MARK}}
     export = await made("/v1/analytics/export", wanted)
+    content = f"email,last_name\nim-{ADDRESS},{MARK}\n"
+    importing = await http.post("/v1/contacts/imports", content=content, headers={"X-API-Key": key})
     issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
     dkim = await made("/v1/dkim", {"domain": f"{MARK}.example.com"})
     await made("/v1/suppressions", {"emails": [f"no-{ADDRESS}"], "reason": "manual"})
@@ -267,6 +269,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "batch_id": batch["batch_id"],
         "operation_id": operation["id"],
         "export_id": export["id"],
+        "import_id": importing.json()["id"],
         "ab_test_id": compared["id"],
         "schedule_id": scheduled["id"],
         "number": "1",

@@ -212,6 +212,8 @@ ALLOWED = {
         f"/console/projects/{{project}}/exports/{end}": {"superadmin", "project_admin", "support"}
         for end in ("new", "{export_id}/file", "{export_id}/delete")
     },
+    "/console/projects/{project}/imports": {"superadmin", "project_admin"},
+    "/console/projects/{project}/imports/{import_id}": {"superadmin", "project_admin"},
     "/console/projects/{project}/suppressions": {*EVERY_ROLE},
     **{
         f"/console/projects/{{project}}/suppressions/{end}": {"superadmin", "project_admin"}

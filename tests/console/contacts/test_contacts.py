@@ -7,10 +7,12 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
+from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.timed_events import events
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 from tests.contacts import people
+from tests.imports import steps as import_steps
 from tests.sequences import running
 
 pytestmark = pytest.mark.anyio
@@ -140,20 +142,24 @@ async def test_a_list_shows_its_condition_its_counts_and_its_members(
 
 
 async def test_a_file_is_checked_imported_into_a_list_and_its_bad_lines_are_named(
-    console: Visiting, visitor: Visitor
+    console: Visiting, visitor: Visitor, database: DatabaseSettings
 ) -> None:
     async with console.connection() as conn:
         project = await make.project_named(conn)
         news = await people.list_of(conn, project)
         checked = await visitor.upload(f"{NEWS}/import", FILE, checks="on", name="<all>.csv")
         before = await people.members(conn, project, news)
-        done = await visitor.upload(f"{NEWS}/import", FILE)
+        begun = await visitor.upload(f"{NEWS}/import", FILE, name="<all>.csv")
+        path = begun.headers["location"]
+        waiting = (await visitor.get(path)).text
+        await import_steps.worked(database)
+        done = (await visitor.get(path)).text
+        listed = (await visitor.get(f"{PROJECT}/imports")).text
         after = await people.members(conn, project, news)
-        again = await visitor.upload(f"{CONTACTS}/import", FILE)
         audited = await make.rows(
             conn,
-            "SELECT actor LIKE '%%ann (console)%%', subject, detail ->> 'added'"
-            " FROM mailqueue.audit_events WHERE action = 'contacts.imported' ORDER BY id",
+            "SELECT actor LIKE '%%ann (console)%%', detail #>> '{options,list}'"
+            " FROM mailqueue.audit_events WHERE action = 'import.begun' ORDER BY id",
         )
         query = "SELECT attributes ->> 'plan' FROM mailqueue.contacts WHERE email LIKE 'ann%%'"
         plan = await make.scalar(conn, query)
@@ -161,12 +167,16 @@ async def test_a_file_is_checked_imported_into_a_list_and_its_bad_lines_are_name
     assert "2 contacts would be added" in checked.text
     assert "&lt;all&gt;.csv" in checked.text
     assert before == []
-    assert "2 contacts added" in done.text
-    assert "<b>Line 3</b>" in done.text
-    assert "<b>nobody" not in done.text
+    assert 'hx-trigger="every 2s"' in waiting
+    assert "0 lines read so far" in waiting
+    assert "every 2s" not in done, "it is over"
+    assert "3 lines read" in done
+    assert "2 added" in done
+    assert "<b>Line 3</b> <bdi>email</bdi>:" in done
+    assert "<b>nobody" not in done
+    assert "&lt;all&gt;.csv" in listed
     assert sorted(after) == ["ann@example.com", "ben@example.com"]
-    assert "2 there already, and unchanged" in again.text
-    assert audited == [(True, "list news", "2"), (True, "contacts", "0")]
+    assert audited == [(True, "news")]
     assert plan == "pro"
 
 

@@ -87,6 +87,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
     "bounce_list": {"email": "'ann@example.com'"},
     "bulk_operations": {"verb": "'hold'", "filter": """'{{"subject": "Hello"}}'"""},
     "exports": {"kind": "'emails'", "format": "'csv'"},
+    "imports": {"kind": "'contacts'", "encoding": "'utf-8'"},
     "ab_test_variants": {
         "number": "1",
         "share": "50",

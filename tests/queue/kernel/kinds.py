@@ -29,7 +29,7 @@ from tests.publishing import outboxes
 from tests.queue.kernel.canaries import canaries
 from tests.queue.kernel.compared import ab_tests
 from tests.queue.kernel.domains import domains
-from tests.queue.kernel.files import exports
+from tests.queue.kernel.files import exports, imports
 from tests.queue.kernel.rows import DONE, Kind, Rows, ids_of
 from tests.queue.kernel.timed import list_sends, schedule_runs, schedules, sequences, timed_events
 from tests.queue.kernel.watched import inboxes, notifications, stats
@@ -226,6 +226,7 @@ KINDS: Mapping[str, Kind] = {
     "schedule-runs": schedule_runs,
     "stats": stats,
     "exports": exports,
+    "imports": imports,
     "ab-tests": ab_tests,
     "domains": domains,
     "canaries": canaries,

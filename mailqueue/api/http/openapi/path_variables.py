@@ -27,6 +27,7 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "batch_id": "Id of the batch, from the response that accepted it.",
     "operation_id": "Id of the operation.",
     "export_id": "Id of an export.",
+    "import_id": "Id of an import, from the response that began it.",
     "ab_test_id": "Id of an A/B test.",
     "schedule_id": "Id of the schedule, from the response that added it.",
     "number": "Number of the run, from 1.",

@@ -1,0 +1,1 @@
+"""Pages of imports: which there were, and how far each is."""

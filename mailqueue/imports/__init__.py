@@ -1,0 +1,1 @@
+"""Imports of files, whose lines workers take: with progress, and resumed where one was killed."""
