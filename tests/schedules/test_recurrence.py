@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mailqueue.db.fetch import Conn
 from mailqueue.schedules import planning
 from mailqueue.schedules.model import Recurrence
+from tests.schedules.zones import AGES, shifted
 
 pytestmark = pytest.mark.anyio
 CHANGES = [
@@ -35,8 +36,6 @@ PAST_CHANGES = [
 ]
 """Changes of a whole day, and at midnight. They are put 28 years later: rules begin in 2020."""
 """A zone, an instant some hours before its clock changes, and how many occurrences to compare."""
-AGES = timedelta(days=28 * 365 + 7)
-"""28 years, after which days of the week and leap years come again."""
 EXPRESSIONS = [
     "*/15 * * * *",
     "* * * * *",
@@ -117,28 +116,12 @@ async def test_occurrences_over_a_change_of_the_clock_are_those_of_another_imple
 async def test_a_day_that_is_left_out_and_a_change_at_midnight(
     conn: Conn, zone: str, since: str, count: int
 ) -> None:
-    await _shifted(conn, zone)
+    await shifted(conn, zone)
     after = datetime.fromisoformat(since).replace(tzinfo=UTC)
     for cron in EXPRESSIONS:
         few = 3 if cron in ("30 2 29 2 *", "0 0 1 jan *", "@yearly") else count
         found = await _computed(conn, cron, f"Test/{zone}", after + AGES, few)
         assert [one - AGES for one in found] == _judged(cron, zone, after, few), cron
-
-
-async def _shifted(conn: Conn, zone: str) -> None:
-    """Add a zone of the test whose clock does what another's did 28 years earlier."""
-    await conn.execute("INSERT INTO mailqueue.time_zones VALUES (%s, %s)", [f"Test/{zone}"] * 2)
-    at = datetime(2005, 1, 1, tzinfo=UTC)
-    known = None
-    while at < datetime(2026, 1, 1, tzinfo=UTC):
-        offset = at.astimezone(ZoneInfo(zone)).utcoffset()
-        if offset != known:
-            await conn.execute(
-                "INSERT INTO mailqueue.time_zone_offsets VALUES (%s, %s, %s)",
-                [f"Test/{zone}", at + AGES, offset],
-            )
-            known = offset
-        at += timedelta(hours=1)
 
 
 _MINUTES = st.sampled_from(["*", "*/7", "*/30", "0", "59", "0,30", "10-20/5", "15"])
