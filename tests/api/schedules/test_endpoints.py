@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
@@ -159,6 +160,36 @@ async def test_a_refusal_names_the_field(api: Calling, given: dict[str, Any], fi
     assert field in answer.text
 
 
+@each_row(
+    "is_before, answer, mails",
+    [
+        # Claimed by a scheduler, and not committed yet: the run is not made.
+        (True, ("cancelled", None), 0),
+        (False, ("completed", 1), 1),
+    ],
+)
+async def test_a_cancellation_in_the_second_of_the_run_says_which_came_first(
+    api: Calling, is_before: bool, answer: tuple[str, int | None], mails: int
+) -> None:
+    made = (await api.post(PATH, ONCE)).json()
+    found = []
+
+    async def cancel() -> None:
+        found.append((await api.delete(f"{PATH}/{made['id']}")).json())
+
+    async with connect(api.database) as conn:
+        before = await _mails(conn)
+        await turning.due(conn, UUID(made["id"]))
+        await turning.turn(conn, between=cancel if is_before else None)
+        if not is_before:
+            await cancel()
+        await turning.make_runs(conn)
+        made_mails = await _mails(conn) - before
+
+    assert (found[0]["status"], found[0]["last_run"]) == answer
+    assert made_mails == mails
+
+
 async def test_scopes_and_test_keys(api: Calling) -> None:
     async with connect(api.database) as conn:
         reads = await issue_key(conn, "default", "r", is_test=False, scopes=[Scope.EMAIL_READ])
@@ -180,3 +211,8 @@ async def test_scopes_and_test_keys(api: Calling) -> None:
     (run,) = (await api.get(f"{PATH}/{tried.json()['id']}/runs", key=key)).json()["data"]
     assert run["queued"] == 1
     assert error_of(await api.get(f"{PATH}/{uuid4()}"))
+
+
+async def _mails(conn: Conn) -> int:
+    found: int = await make.scalar(conn, "SELECT count(*) FROM mailqueue.emails")
+    return found

@@ -1,7 +1,7 @@
 """Timed events and the birthday rule over HTTP."""
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -108,3 +108,33 @@ async def test_the_birthday_rule_is_set_shown_and_ended(api: Calling) -> None:
         await events.planned(conn)
         query = "SELECT count(*) FROM mailqueue.timed_events"
         assert await make.scalar(conn, query) == 0
+
+
+async def test_a_move_from_auckland_to_honolulu_on_the_eve_and_back_is_one_mail(
+    api: Calling,
+) -> None:
+    await api.put("/v1/birthdays", {"local_time": "09:00", "template": "welcome"})
+    async with connect(api.database) as conn:
+        await events.planned(conn)
+        query = "SELECT (now() AT TIME ZONE 'Pacific/Auckland')::date + 1 - interval '28 years'"
+        born = (await make.scalar(conn, query)).date().isoformat()
+        ann = {"email": "ann@example.com", "date_of_birth": born, "time_zone": "Pacific/Auckland"}
+        ann_id = UUID((await api.post("/v1/contacts", ann)).json()["id"])
+        for zone in ("Pacific/Honolulu", "Pacific/Auckland"):
+            await _moved(api, ann_id, zone)
+            assert [each[1] for each in await events.pending(conn, ann_id)] == [zone]
+        await events.make_due(conn)
+        await events.fire(conn)
+        for zone in ("Pacific/Honolulu", "Pacific/Auckland"):
+            await _moved(api, ann_id, zone)
+            assert [each[1] for each in await events.pending(conn, ann_id)] == [zone]
+        await events.fire(conn)
+
+        assert await events.mails(conn) == 1
+
+
+async def _moved(api: Calling, contact: UUID, zone: str) -> None:
+    """Change the time zone of a contact."""
+    headers, given = {"X-API-Key": api.key}, {"time_zone": zone}
+    changed = await api.http.patch(f"/v1/contacts/{contact}", json=given, headers=headers)
+    assert (changed.status_code, changed.json().get("time_zone")) == (200, zone), changed.text
