@@ -8,6 +8,15 @@ FROM mailqueue.bounce_mail(%(project_id)s, %(id)s::uuid, %(state)s::text, %(sinc
 ORDER BY e.id DESC
 LIMIT %(limit)s OFFSET %(offset)s;
 
+-- name: list_bounce_mail_beside :many
+-- Bounce mail older than a mail, newest first, or newer than one, oldest first.
+SELECT e.id, e.received_at, e.headers, e.query, e.body, e.state, e.error
+FROM mailqueue.bounce_mail(%(project_id)s, NULL, %(state)s::text, %(since)s::timestamptz, %(until)s::timestamptz,
+                           %(rule)s) AS e
+WHERE (%(after)s::uuid IS NULL OR e.id < %(after)s) AND (%(before)s::uuid IS NULL OR e.id > %(before)s)
+ORDER BY CASE WHEN %(before)s::uuid IS NOT NULL THEN e.id END, e.id DESC
+LIMIT %(limit)s;
+
 -- name: count_bounce_mail :value
 -- The number of bounce mails, at most 10,000.
 SELECT count(*)

@@ -34,6 +34,7 @@ from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.metrics import METRICS_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
+from mailqueue.api.compat.resend.received import RECEIVED_ENDPOINTS
 from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
 from mailqueue.api.compat.resend.templates import TEMPLATE_ENDPOINTS
@@ -162,6 +163,7 @@ RESEND = CompatApi(
         sending_endpoint("/emails", "Send an email.", send),
         sending_endpoint("/emails/batch", "Send up to 100 emails.", send_batch),
         *METRICS_ENDPOINTS,
+        *RECEIVED_ENDPOINTS,
         *EMAIL_ENDPOINTS,
         *FILE_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,

@@ -1,4 +1,4 @@
-"""SQL of bounce mail, and of what reported a bounce, for Postmark's API."""
+"""SQL of bounce mail, and of what reported a bounce, for compatible APIs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -77,6 +77,17 @@ async def list_mail(
     """Return bounce mail, newest first."""
     asked = wanted.params(project_id) | {"id": None, "limit": limit, "offset": offset}
     return await many(conn, "list_bounce_mail", asked, BounceMail)
+
+
+async def list_mail_beside(
+    conn: Conn, project_id: UUID, *, after: UUID | None, before: UUID | None, limit: int
+) -> list[BounceMail]:
+    """Return bounce mail older than `after`, newest first; with `before`, that which is newer,
+    oldest first.
+    """
+    asked = BounceMailFilter().params(project_id)
+    asked |= {"after": after, "before": before, "limit": limit}
+    return await many(conn, "list_bounce_mail_beside", asked, BounceMail)
 
 
 async def count_mail(conn: Conn, project_id: UUID, wanted: BounceMailFilter) -> int:
