@@ -120,6 +120,7 @@ RETAINED = (
         kept_while="o.status = 'delivering'",
     ),
     Retained("schedules", "schedules", "finished_at", Removal.SWEPT, days=90),
+    Retained("broadcasts", "broadcasts", "begun_at", Removal.SWEPT, days=400),
     Retained(
         "schedule_runs",
         "schedule_runs",
@@ -289,10 +290,7 @@ RETAINED = (
         privacy=Privacy.SPECIAL,
     ),
     Retained(
-        "console_attempts",
-        "console_attempts",
-        "next_at",
-        Removal.SWEPT,
+        *("console_attempts", "console_attempts", "next_at", Removal.SWEPT),
         days=2,
         is_global=True,
         privacy=Privacy.SPECIAL,

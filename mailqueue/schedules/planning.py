@@ -21,6 +21,11 @@ _MINUTE = timedelta(minutes=1)
 _NOTHING = timedelta(0)
 
 
+async def now(conn: Conn) -> datetime:
+    """Return the time of the database, by which schedules run."""
+    return await occurrences.clock(conn)
+
+
 async def following(conn: Conn, wanted: Sequence[AskedOccurrence]) -> list[Occurrence | None]:
     """Return the first occurrence of each after its instant; None where there is none.
 

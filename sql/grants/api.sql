@@ -136,7 +136,7 @@ BEGIN
             mailqueue.find_inbound_endpoint(text, bytea),
             mailqueue.recipient_events(uuid, text, timestamptz, uuid, integer),
             mailqueue.keep_inbound(uuid[], integer[], text[], text[], jsonb[], jsonb[], bytea[], text[])',
-        'SELECT, INSERT, UPDATE, DELETE ON mailqueue.inbound_endpoints',
+        'SELECT, INSERT, UPDATE, DELETE ON mailqueue.inbound_endpoints, mailqueue.broadcasts',
         'SELECT ON mailqueue.notices, mailqueue.deliveries, mailqueue.open_events,
             mailqueue.click_events, mailqueue.sender_rates',
         'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer), mailqueue.parse_network(text),

@@ -95,7 +95,7 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
 
 
 NOT_THERE = [
-    ("resend", "POST", "/broadcasts"),
+    ("resend", "POST", "/contact-properties"),
     ("resend", "GET", "/automations"),
     ("resend", "POST", "/emails/x/share"),
     ("postmark", "POST", "/email/bulk"),

@@ -115,6 +115,16 @@ CHANGED_CONTACT = {
     "properties": {"plan": "free"},
 }
 RESEND_CONTACT = {**CHANGED_CONTACT, "topics": [TOPIC_CHOICE], "segments": [{"id": NO_ID}]}
+BROADCAST = {
+    "from": "Acme <a@example.com>",
+    "subject": "News",
+    "segment_id": NO_ID,
+    "reply_to": ["b@example.com"],
+    "html": "Hello {{{contact.first_name|you}}}",
+    "text": "Hello",
+    "preview_text": "In short",
+    "name": "May",
+}
 UNSUBSCRIBE_GROUP = {"name": "News", "description": "What is new", "is_default": False}
 CHANGED_VERSION = {
     "template": "<p>Hello {{name}}</p>",
@@ -189,6 +199,9 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/bounces": {"address": "a@example.com", "code": "550", "error": "no"},
     "POST /v3/{domain}/complaints": {"address": "a@example.com"},
     "POST /v3/{domain}/unsubscribes": {"address": "a@example.com", "tag": "*"},
+    "POST /broadcasts": BROADCAST,
+    "PATCH /broadcasts/{broadcast_id}": BROADCAST,
+    "POST /broadcasts/{broadcast_id}/send": {"scheduled_at": "in 1 hour"},
     "POST /segments": {"name": "Customers"},
     "POST /audiences": {"name": "Customers"},
     "PATCH /segments/{segment_id}": {"name": "Customers"},

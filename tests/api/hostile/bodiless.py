@@ -13,6 +13,8 @@ WITHOUT_BODY = {
     "POST /templates/{template_id}/publish",
     "POST /templates/{template_id}/duplicate",
     "POST /emails/{email_id}/cancel",
+    "POST /broadcasts/{broadcast_id}/cancel",
+    "POST /broadcasts/{broadcast_id}/duplicate",
     "PUT /bounces/{bounce_id}/activate",
     "POST /senders/{sender_number}/verifyspf",
     "POST /senders/{sender_number}/requestnewdkim",

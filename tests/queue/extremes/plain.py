@@ -111,6 +111,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
         "leap_day": "'march_1'",
         "template": "'welcome'",
     },
+    "broadcasts": {"content": "'{{}}'", "schedule_id": "gen_random_uuid()", "begun_at": "now()"},
     "console_users": {"role": "'viewer'"},
     "data_keys": {"wrapped": r"'\x00'"},
     "event_rules": {"template": "'welcome'", "recipient": "'$.email'", "key": "'order'"},

@@ -23,10 +23,15 @@ LANGUAGE = "en"
 _PAGE = 1_000
 _MOST_PAGES = 10
 CheckVersion = Callable[[Conn, VersionRow], Awaitable[None]]
+WithTemplate = Callable[[Conn, TemplateRow], Awaitable[None]]
 
 
 async def accept_any(conn: Conn, version: VersionRow) -> None:
     """Accept a version."""
+
+
+async def add_nothing(conn: Conn, template: TemplateRow) -> None:
+    """Add nothing beside a template."""
 
 
 async def add_template(
@@ -39,9 +44,10 @@ async def add_template(
     note: str | None = None,
     schema: Mapping[str, Any] | None = None,
     is_published: bool = True,
+    also: WithTemplate = add_nothing,
 ) -> TemplateRow:
-    """Add a template; its first version is published at once, unless `is_published` is false. All
-    is stored, or nothing.
+    """Add a template; its first version is published at once, unless `is_published` is false, and
+    `also` adds what uses it. All is stored, or nothing.
 
     Raises:
         InvalidField: the slug or the name is invalid, or the text does not compile.
@@ -67,6 +73,7 @@ async def add_template(
             added = await versions.add_drafted(conn, made, drafted, by=call.by)
             if is_published:
                 await versions.publish_inlined(conn, made, added, {}, by=call.by)
+        await also(conn, made)
         return await writing.find_own(conn, project_id, template_id=made.id)
 
 

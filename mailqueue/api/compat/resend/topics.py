@@ -95,14 +95,14 @@ async def index(call: RequestContext) -> Response:
 
 async def show(call: RequestContext) -> Response:
     """Show a topic."""
-    one = await _found(call, call.id("topic_id"))
+    one = await topic_of(call, call.id("topic_id"))
     return json_answer({"object": "topic", **_shown(call, one)})
 
 
 async def change(call: RequestContext) -> Response:
     """Change a topic."""
     body = await body_of(call, ChangedTopic)
-    one = await _found(call, call.id("topic_id"))
+    one = await topic_of(call, call.id("topic_id"))
     given = body.model_dump(include={"name", "description"}, exclude_none=True)
     async with call.connection() as conn:
         try:
@@ -116,7 +116,7 @@ async def change(call: RequestContext) -> Response:
 
 async def remove(call: RequestContext) -> Response:
     """Remove a topic; contacts that left it stay unsubscribed."""
-    one = await _found(call, call.id("topic_id"))
+    one = await topic_of(call, call.id("topic_id"))
     async with call.connection() as conn:
         await categories.remove(conn, call.caller.project, slug=one.slug, by=call.by)
     return json_answer({"object": "topic", "id": _id_of(call, one), "deleted": True})
@@ -208,7 +208,7 @@ async def _topics(call: RequestContext) -> list[Category]:
     return [one for one in found if not one.is_required]
 
 
-async def _found(call: RequestContext, topic_id: UUID) -> Category:
+async def topic_of(call: RequestContext, topic_id: UUID) -> Category:
     """Return a topic.
 
     Raises:
@@ -220,8 +220,13 @@ async def _found(call: RequestContext, topic_id: UUID) -> Category:
     raise NotFound("topic", topic_id)
 
 
+def topic_id_of(call: RequestContext, slug: str) -> UUID:
+    """Return the id of the topic of a category. Pure."""
+    return uuid5(call.caller.project_id, f"topic {slug}")
+
+
 def _id_of(call: RequestContext, one: Category) -> UUID:
-    return uuid5(call.caller.project_id, f"topic {one.slug}")
+    return topic_id_of(call, one.slug)
 
 
 def _renamed(exc: InvalidField) -> InvalidField:

@@ -1,0 +1,105 @@
+"""SQL of broadcasts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.webhooks.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastFields:
+    """What a draft says; `content` has the fields of its mail by Resend's names."""
+
+    name: str
+    list_id: UUID | None
+    topic: str | None
+    content: Mapping[str, Any]
+
+    def params(self, project_id: UUID) -> dict[str, Any]:
+        """Return SQL parameters."""
+        return {
+            "project_id": project_id,
+            "name": self.name,
+            "list_id": self.list_id,
+            "topic": self.topic,
+            "content": Jsonb(self.content),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """A broadcast: draft, scheduled, queued, sent, canceled or failed.
+
+    `template` is that of its schedule, as `slug@version`; `content` is empty in lists.
+    """
+
+    id: UUID
+    name: str
+    list_id: UUID | None
+    topic: str | None
+    created_at: datetime
+    schedule_id: UUID | None
+    scheduled_at: datetime | None
+    sent_at: datetime | None
+    template: str | None
+    content: dict[str, Any]
+    status: str
+
+    def fields(self) -> BroadcastFields:
+        """Return what it says."""
+        return BroadcastFields(self.name, self.list_id, self.topic, self.content)
+
+
+async def list_beside(
+    conn: Conn, project_id: UUID, *, after: UUID | None, before: UUID | None, limit: int
+) -> list[Broadcast]:
+    """Return broadcasts older than `after`, newest first; with `before`, those that are newer,
+    oldest first.
+    """
+    asked = {"project_id": project_id, "id": None, "after": after, "before": before}
+    return await many(conn, "list_broadcasts", asked | {"limit": limit}, Broadcast)
+
+
+async def find(conn: Conn, project_id: UUID, broadcast_id: UUID) -> Broadcast | None:
+    """Return a broadcast with its content; None where the project has none of that id."""
+    asked = {"project_id": project_id, "id": broadcast_id, "after": None, "before": None}
+    found = await many(conn, "list_broadcasts", asked | {"limit": 1}, Broadcast)
+    return found[0] if found else None
+
+
+async def add(
+    conn: Conn, project_id: UUID, fields: BroadcastFields, *, most: int, by: str
+) -> UUID | None:
+    """Add a draft and return its id; None where the project has `most` broadcasts."""
+    asked = fields.params(project_id) | {"id": new_id(), "most": most, "by": by}
+    return await maybe(conn, "add_broadcast", asked, UUID)
+
+
+async def change(conn: Conn, project_id: UUID, broadcast_id: UUID, fields: BroadcastFields) -> bool:
+    """Replace what a draft says; return False where it is no draft."""
+    asked = fields.params(project_id) | {"id": broadcast_id}
+    return await maybe(conn, "change_broadcast", asked, UUID) is not None
+
+
+async def begin(conn: Conn, project_id: UUID, broadcast_id: UUID, schedule_id: UUID) -> bool:
+    """Record the schedule that sends a draft; return False where it is no draft."""
+    asked = {"project_id": project_id, "id": broadcast_id, "schedule_id": schedule_id}
+    return await maybe(conn, "begin_broadcast", asked, UUID) is not None
+
+
+async def take_back(conn: Conn, project_id: UUID, broadcast_id: UUID, schedule_id: UUID) -> bool:
+    """Make a broadcast a draft again; return False where another schedule sends it."""
+    asked = {"project_id": project_id, "id": broadcast_id, "schedule_id": schedule_id}
+    return await maybe(conn, "take_back_broadcast", asked, UUID) is not None
+
+
+async def remove(conn: Conn, project_id: UUID, broadcast_id: UUID) -> bool:
+    """Remove a draft; return False where it is no draft."""
+    asked = {"project_id": project_id, "id": broadcast_id}
+    return await maybe(conn, "remove_broadcast", asked, UUID) is not None
