@@ -205,9 +205,9 @@ SELECT mailqueue.describe_columns('system_settings', ARRAY[
 SELECT mailqueue.describe_columns('project_rules', ARRAY[
     ['id', 'Id of the rule.'],
     ['project_id', 'Id of the project.'],
-    ['kind', 'sender_signature, tag_trigger or inbound_rule.'],
-    ['subject', 'The address, the tag, or the address or domain whose bounce mail is ignored.'],
-    ['settings', 'Name and reply address of a signature; whether a tag has opens tracked.'],
+    ['kind', 'sender_signature, tag_trigger, inbound_rule or contact_property.'],
+    ['subject', 'The address, the tag, the address or domain whose bounce mail is ignored, or the attribute.'],
+    ['settings', 'Name and reply address of a signature; whether a tag has opens tracked; type and fallback of an attribute.'],
     ['created_by', 'Author: API key, administrator or operating system user.'],
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.']

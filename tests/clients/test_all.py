@@ -95,7 +95,6 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
 
 
 NOT_THERE = [
-    ("resend", "POST", "/contact-properties"),
     ("resend", "GET", "/automations"),
     ("resend", "POST", "/emails/x/share"),
     ("postmark", "POST", "/email/bulk"),

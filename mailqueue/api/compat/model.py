@@ -15,6 +15,7 @@ from mailqueue.tenants.model import Scope
 from mailqueue.tenants.rate_limit.limiter import BucketState
 
 CompatError = MailqueueError | HTTPException
+Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
 async def no_response(request: Request) -> Response | None:  # noqa: ARG001
@@ -60,14 +61,14 @@ def suppression_endpoint(
     """Return an endpoint that lists or changes suppressions; repeating a request changes nothing
     more.
     """
-    return _managing(Scope.SUPPRESSION_MANAGE, method, path, summary, handler)
+    return managing_endpoint(Scope.SUPPRESSION_MANAGE, method, path, summary, handler)
 
 
 def webhook_endpoint(
     method: str, path: str, summary: str, handler: Callable[[RequestContext], Awaitable[Response]]
 ) -> Endpoint:
     """Return an endpoint that lists or changes webhooks."""
-    return _managing(Scope.WEBHOOK_MANAGE, method, path, summary, handler)
+    return managing_endpoint(Scope.WEBHOOK_MANAGE, method, path, summary, handler)
 
 
 def template_endpoint(
@@ -75,7 +76,7 @@ def template_endpoint(
 ) -> Endpoint:
     """Return an endpoint that lists or changes templates."""
     scope = Scope.TEMPLATE_READ if method == "GET" else Scope.TEMPLATE_WRITE
-    return _managing(scope, method, path, summary, handler)
+    return managing_endpoint(scope, method, path, summary, handler)
 
 
 def domain_endpoint(
@@ -83,7 +84,7 @@ def domain_endpoint(
 ) -> Endpoint:
     """Return an endpoint that lists or changes the domains of a project."""
     scope = Scope.PROJECT_READ if method == "GET" else Scope.PROJECT_WRITE
-    return _managing(scope, method, path, summary, handler)
+    return managing_endpoint(scope, method, path, summary, handler)
 
 
 def batch_endpoint(
@@ -128,13 +129,10 @@ def key_endpoint(
     )
 
 
-def _managing(
-    scope: Scope,
-    method: str,
-    path: str,
-    summary: str,
-    handler: Callable[[RequestContext], Awaitable[Response]],
+def managing_endpoint(
+    scope: Scope, method: str, path: str, summary: str, handler: Handler
 ) -> Endpoint:
+    """Return an endpoint of what has no mode: test keys may read it."""
     return Endpoint(
         method,
         path,

@@ -200,6 +200,8 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/complaints": {"address": "a@example.com"},
     "POST /v3/{domain}/unsubscribes": {"address": "a@example.com", "tag": "*"},
     "POST /broadcasts": BROADCAST,
+    "POST /contact-properties": {"key": "plan", "type": "string", "fallback_value": "free"},
+    "PATCH /contact-properties/{property_id}": {"fallback_value": "free"},
     "PATCH /broadcasts/{broadcast_id}": BROADCAST,
     "POST /broadcasts/{broadcast_id}/send": {"scheduled_at": "in 1 hour"},
     "POST /segments": {"name": "Customers"},

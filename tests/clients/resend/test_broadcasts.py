@@ -39,7 +39,8 @@ def emptied(site: Served) -> None:
 def draft(segment_id: str, **fields: Any) -> str:
     """Add a broadcast and return its id."""
     given: Any = {"from": "Acme <news@example.com>", "subject": "News", "html": HTML}
-    made: Any = Broadcasts.create({**given, "segment_id": segment_id, **fields})
+    given |= {"segment_id": segment_id, **fields}
+    made: Any = Broadcasts.create(given)
     return str(made["id"])
 
 
@@ -145,7 +146,8 @@ def test_a_scheduled_broadcast_is_canceled_and_sent_later(site: Served) -> None:
     with pytest.raises(ResendError, match="draft"):
         Broadcasts.send({"broadcast_id": made})
     assert Broadcasts.cancel(made)["id"] == made
-    assert (status(made), Broadcasts.get(made)["scheduled_at"]) == ("draft", None)
+    again: Any = Broadcasts.get(made)
+    assert (again["status"], again["scheduled_at"]) == ("draft", None)
     assert site.rows(f"SELECT 1 FROM mailqueue.templates {OWN['templates']}") == []
     Broadcasts.send({"broadcast_id": made})
     run(site)

@@ -20,6 +20,7 @@ from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.api_keys import KEY_ENDPOINTS
 from mailqueue.api.compat.resend.broadcasts.endpoints import BROADCAST_ENDPOINTS
+from mailqueue.api.compat.resend.contact_properties import PROPERTY_ENDPOINTS
 from mailqueue.api.compat.resend.contacts import CONTACT_ENDPOINTS
 from mailqueue.api.compat.resend.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
@@ -56,7 +57,7 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
-NOT_THERE = ("/automations", "/contact-properties")
+NOT_THERE = ("/automations",)
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
@@ -177,13 +178,14 @@ RESEND = CompatApi(
         *KEY_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
         *BROADCAST_ENDPOINTS,
+        *PROPERTY_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
     roots=(
         *("/emails", "/suppressions", "/webhooks", "/domains"),
         *("/contacts", "/segments", "/audiences", "/topics", "/api-keys", "/templates"),
-        *("/broadcasts", *NOT_THERE),
+        *("/broadcasts", "/contact-properties", *NOT_THERE),
     ),
     rates=rates,
 )

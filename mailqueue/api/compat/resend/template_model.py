@@ -79,7 +79,7 @@ def schema_of(variables: Sequence[ResendVariable]) -> dict[str, Any]:
         _check_name(f"{field}.key", one.key)
         properties[one.key] = {"type": one.type}
         if one.fallback_value is not None:
-            _check_fallback(f"{field}.fallback_value", one)
+            check_fallback(f"{field}.fallback_value", one)
             properties[one.key]["default"] = one.fallback_value
     required = [name for name, each in properties.items() if "default" not in each]
     return {"type": "object", "properties": properties, "required": required}
@@ -197,7 +197,12 @@ def _check_name(field: str, name: str) -> None:
         raise InvalidField(field, str(exc)) from None
 
 
-def _check_fallback(field: str, one: ResendVariable) -> None:
+def check_fallback(field: str, one: ResendVariable) -> None:
+    """Check that a fallback is of its type, and can stand in Jinja.
+
+    Raises:
+        InvalidField: it does not.
+    """
     value = one.fallback_value
     is_text = isinstance(value, str)
     if is_text is not (one.type == "string") or (isinstance(value, float) and not isfinite(value)):

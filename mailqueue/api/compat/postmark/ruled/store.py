@@ -1,4 +1,6 @@
-"""Rules of a project that only Postmark's API manages: signatures, tag triggers, inbound rules."""
+"""Rules of a project that compatible APIs manage: Postmark's signatures, tag triggers and inbound
+rules, and Resend's contact properties.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,11 +22,12 @@ class RuleKind(StrEnum):
     SENDER = "sender_signature"
     TAG = "tag_trigger"
     INBOUND = "inbound_rule"
+    PROPERTY = "contact_property"
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectRule:
-    """A rule; the subject is an address, a tag, or an address or domain."""
+    """A rule; the subject is an address, a tag, an address or domain, or an attribute."""
 
     id: UUID
     kind: str

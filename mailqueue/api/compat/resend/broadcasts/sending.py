@@ -10,6 +10,7 @@ from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.resend.broadcasts import store
 from mailqueue.api.compat.resend.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.resend.broadcasts.texts import texts_of
+from mailqueue.api.compat.resend.contact_properties import fallbacks_of
 from mailqueue.api.compat.resend.segments import segment_of
 from mailqueue.api.compat.resend.times import instant_of
 from mailqueue.api.http.context import RequestContext
@@ -66,7 +67,8 @@ async def send(
     if one.list_id is None:
         raise InvalidField("segment_id", "a broadcast needs one to be sent")
     segment = await segment_of(call, one.list_id)
-    text = await call.in_turn(lambda: texts_of(one.content, {}))
+    fallbacks = await fallbacks_of(call)
+    text = await call.in_turn(lambda: texts_of(one.content, fallbacks))
 
     ids: list[UUID] = []
 
