@@ -207,7 +207,7 @@ SELECT mailqueue.describe_columns('project_rules', ARRAY[
     ['project_id', 'Id of the project.'],
     ['kind', 'sender_signature, tag_trigger, inbound_rule or contact_property.'],
     ['subject', 'The address, the tag, the address or domain whose bounce mail is ignored, or the attribute.'],
-    ['settings', 'Name and reply address of a signature; whether a tag has opens tracked; type and fallback of an attribute.'],
+    ['settings', 'Name and reply address of a signature; whether opens are tracked; type, fallback of an attribute.'],
     ['created_by', 'Author: API key, administrator or operating system user.'],
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.']
