@@ -33,8 +33,8 @@ async def test_the_number_of_the_key_that_seals_a_token_rises_with_each_rotation
             found = await make.rows(conn, of_project, project_id)
             assert found == [("gmail", version), ("imap", version)]
 
-        version = "SELECT key_version FROM mailqueue.email_accounts WHERE user_id = %s"
-        assert await make.scalar(conn, version, other) == 1, "each project has keys of its own"
+        of_other = "SELECT key_version FROM mailqueue.email_accounts WHERE user_id = %s"
+        assert await make.scalar(conn, of_other, other) == 1, "each project has keys of its own"
         await conn.execute("UPDATE mailqueue.mailboxes SET sealed_password = ''")
         query = "SELECT key_version FROM mailqueue.email_accounts WHERE id = %s"
         assert await make.scalar(conn, query, inbox_id) is None

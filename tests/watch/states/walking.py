@@ -12,6 +12,7 @@ from mailqueue.adapters.mailboxes.imap import ImapReader
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.ports.channel import ChannelPoster
 from mailqueue.ports.mailbox import ConsentedInbox
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.watch import gmail, inboxes, notifications
@@ -65,11 +66,10 @@ class Walk:
         folder, number = f"Folder{place}", f"+1555000{place:04}"
         self.imap.folders[folder] = FakeFolder()
         owner = await watching.user(self.conn, f"person{place}@example.com")
-        connect_to = watching.phone(self.conn, owner, number=number)
-        if not has_phone:
-            connect_to.close()
-            connect_to = watching.channel(self.conn, owner)
-        channel = await connect_to
+        if has_phone:
+            channel = await watching.phone(self.conn, owner, number=number)
+        else:
+            channel = await watching.channel(self.conn, owner)
         inbox = await watching.inbox(self.conn, owner, self.imap.port, folders=(folder,))
         found = Person(owner, inbox, channel, folder, number)
         self.persons.append(found)
@@ -201,7 +201,7 @@ async def walking(database: DatabaseSettings) -> AsyncIterator[Walk]:
         listening(database) as api,
         connect(database) as conn,
     ):
-        channels = {
+        channels: dict[str, ChannelPoster] = {
             "slack": SlackChannel(poster, api_url=f"http://127.0.0.1:{slack.port}/api"),
             "whatsapp": WhatsAppChannel(poster, api_url=f"http://127.0.0.1:{twilio.port}"),
         }
