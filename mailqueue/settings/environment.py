@@ -174,6 +174,7 @@ class Environment(ServiceVariables):
     service_user: str | None = None
     host: Annotated[str, BeforeValidator(refuse_control)] = "127.0.0.1"
     port: Port = 8025
+    project_requests: Annotated[int, Field(ge=1, le=100_000)] = 200
     trap_port: Port = 1025
     trap_password: SecretVariable = None
     no_trap: bool = False
@@ -225,7 +226,7 @@ def grouped(env: Environment) -> Settings:
     return Settings(
         data=data,
         database=database,
-        api=ApiSettings(env.host, env.port),
+        api=ApiSettings(env.host, env.port, env.project_requests),
         trap=TrapSettings(not env.no_trap, env.host, env.trap_port, env.trap_password),
         workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
         archive=_archives(env, data, database.source),

@@ -16,10 +16,14 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """Host and port of the HTTP API; port 0 is any free port."""
+    """Host and port of the HTTP API; port 0 is any free port.
+
+    `project_requests`: most requests of one project that a process answers at the same time.
+    """
 
     host: str
     port: int
+    project_requests: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,7 @@ class CompatRouting(BaseRoute):
             await response(scope, receive, send)
         finally:
             release(scope)
+            self._runtime.in_flight.end(scope)
 
     async def _answered(self, shape: CompatApi, request: Request) -> Response:
         headers: RawHeaders = []
@@ -124,6 +125,7 @@ class CompatRouting(BaseRoute):
             return aside
         given = shape.credential_of(request)
         caller = await caller_of(self._runtime, request, given, endpoint)
+        self._runtime.in_flight.begin(request.scope, caller.project_id)
         standing = await check_rate_limit(caller, self._runtime.allowance)
         if standing is not None:
             headers += shape.rates(standing)

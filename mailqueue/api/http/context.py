@@ -36,6 +36,7 @@ class RequestContext:
         "_admin",
         "_caller",
         "_conn",
+        "_has_share",
         "body",
         "is_read_only",
         "path",
@@ -65,6 +66,7 @@ class RequestContext:
         self.size = self.values = 0
         self.is_read_only = is_read_only
         self._conn: Conn | None = None
+        self._has_share = False
 
     @property
     def caller(self) -> Caller:
@@ -173,15 +175,33 @@ class RequestContext:
         """
         return self._transaction(is_report=True)
 
-    def _transaction(self, *, is_report: bool = False) -> AbstractAsyncContextManager[Conn]:
-        return self.runtime.transaction(
-            self.tenant,
-            by=self.by,
-            key_id=self._caller.id if self._caller is not None else None,
-            is_test=self.is_test,
-            is_read_only=self.is_read_only or is_report,
-            is_report=is_report,
-        )
+    @asynccontextmanager
+    async def _transaction(self, *, is_report: bool = False) -> AsyncIterator[Conn]:
+        async with (
+            self._share(),
+            self.runtime.transaction(
+                self.tenant,
+                by=self.by,
+                key_id=self._caller.id if self._caller is not None else None,
+                is_test=self.is_test,
+                is_read_only=self.is_read_only or is_report,
+                is_report=is_report,
+            ) as conn,
+        ):
+            yield conn
+
+    @asynccontextmanager
+    async def _share(self) -> AsyncIterator[None]:
+        """Have a connection of the project's share, one for all transactions of the request."""
+        if self._caller is None or self._has_share:
+            yield
+            return
+        async with self.runtime.in_flight.connection(self._caller.project_id):
+            self._has_share = True
+            try:
+                yield
+            finally:
+                self._has_share = False
 
     @asynccontextmanager
     async def in_one_transaction(self) -> AsyncIterator[Conn]:

@@ -91,6 +91,7 @@ class Routing(BaseRoute):
             await response(scope, receive, send)
         finally:
             release(scope)
+            self._runtime.in_flight.end(scope)
 
     async def _answered(self, endpoint: Endpoint, request: Request) -> Response:
         limits: RawHeaders = []
@@ -110,6 +111,7 @@ class Routing(BaseRoute):
         path = variables(endpoint, request.scope["path"])
         who = await authenticate(endpoint, self._runtime, request, path=path)
         if isinstance(who, Caller):
+            self._runtime.in_flight.begin(request.scope, who.project_id)
             limits += limit_headers(await check_rate_limit(who, self._runtime.allowance))
             admit(request.scope, self._runtime.bodies, who)
         call = RequestContext(

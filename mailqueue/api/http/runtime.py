@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mailqueue.api.http.dependencies import Services
+from mailqueue.api.http.requests.in_flight import RequestsInFlight
 from mailqueue.api.http.requests.large_bodies import Bodies
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
@@ -30,12 +31,17 @@ class Runtime:
     callers: KeyCache = field(init=False)
     allowance: RateLimiter = field(init=False)
     bodies: Bodies = field(init=False)
+    in_flight: RequestsInFlight = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "intake", Intake(self.pool, self.settings.database))
         object.__setattr__(self, "callers", KeyCache(self.borrow))
         object.__setattr__(self, "allowance", RateLimiter(self.borrow))
         object.__setattr__(self, "bodies", Bodies(self.allowance))
+        in_flight = RequestsInFlight(
+            requests=self.settings.api.project_requests, pool_size=self.pool.max_size
+        )
+        object.__setattr__(self, "in_flight", in_flight)
 
     @asynccontextmanager
     async def borrow(self) -> AsyncIterator[Conn]:
