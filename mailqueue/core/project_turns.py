@@ -1,4 +1,4 @@
-"""Work of projects in turn: one at a time in a process, and few that wait for each project."""
+"""Work of projects in turn: few at a time in a process, and at most half of them of one project."""
 
 import asyncio
 from collections import deque
@@ -15,13 +15,21 @@ RETRY_AFTER = timedelta(seconds=2)
 
 
 class ProjectTurns:
-    """Gives one request at a time its turn, to each project with waiting requests in turn."""
+    """Gives so many requests at a time their turn, to each project with waiting requests in turn.
 
-    def __init__(self, what: str) -> None:
-        """Prepare; `what` names the work in refusals."""
+    One project has at most half of the turns at the same time, and one at least.
+    """
+
+    def __init__(
+        self, what: str, *, at_once: int = 1, max_waiting: int | None = MAX_WAITING
+    ) -> None:
+        """Prepare; `what` names the work in refusals; `max_waiting` None refuses no request."""
         self._what = what
+        self._free = at_once
+        self._most_of_one = max(1, at_once // 2)
+        self._max_waiting = max_waiting
+        self._taken: dict[UUID, int] = {}
         self._waiting: dict[UUID, deque[asyncio.Future[None]]] = {}  # in the order of their turns
-        self._is_taken = False
 
     @asynccontextmanager
     async def turn(self, project_id: UUID) -> AsyncIterator[None]:
@@ -30,19 +38,27 @@ class ProjectTurns:
         Raises:
             TooManyRequests: too many requests of the project wait already.
         """
-        if self._is_taken:
+        if self._may_begin(project_id):
+            self._begin(project_id)
+        else:
             await self._wait(project_id)
-        self._is_taken = True
         try:
             yield
         finally:
-            self._pass_on()
+            self._end(project_id)
+
+    def _may_begin(self, project_id: UUID) -> bool:
+        return self._free > 0 and self._taken.get(project_id, 0) < self._most_of_one
+
+    def _begin(self, project_id: UUID) -> None:
+        self._free -= 1
+        self._taken[project_id] = self._taken.get(project_id, 0) + 1
 
     async def _wait(self, project_id: UUID) -> None:
         mine = self._waiting.setdefault(project_id, deque())
-        if len(mine) >= MAX_WAITING:
+        if self._max_waiting is not None and len(mine) >= self._max_waiting:
             raise TooManyRequests(
-                f"{MAX_WAITING} requests of the project wait to {self._what}", RETRY_AFTER
+                f"{self._max_waiting} requests of the project wait to {self._what}", RETRY_AFTER
             )
         turn = asyncio.get_running_loop().create_future()
         mine.append(turn)
@@ -52,7 +68,7 @@ class ProjectTurns:
             if turn.cancelled():
                 self._forget(project_id, turn)
             else:  # it had its turn just now
-                self._pass_on()
+                self._end(project_id)
             raise
 
     def _forget(self, project_id: UUID, turn: asyncio.Future[None]) -> None:
@@ -62,15 +78,19 @@ class ProjectTurns:
             if not mine:
                 del self._waiting[project_id]
 
-    def _pass_on(self) -> None:
+    def _end(self, project_id: UUID) -> None:
         """End a turn, and begin that of the project that waits for the longest time."""
-        while self._waiting:
-            project_id = next(iter(self._waiting))
-            waiting = self._waiting.pop(project_id)
+        self._free += 1
+        self._taken[project_id] -= 1
+        if not self._taken[project_id]:
+            del self._taken[project_id]
+        if (mine := self._waiting.pop(project_id, None)) is not None:
+            self._waiting[project_id] = mine  # behind all others
+        while (next_id := next(filter(self._may_begin, self._waiting), None)) is not None:
+            waiting = self._waiting.pop(next_id)
             turn = waiting.popleft()
             if waiting:
-                self._waiting[project_id] = waiting  # behind all others
+                self._waiting[next_id] = waiting
             if not turn.done():
+                self._begin(next_id)
                 turn.set_result(None)
-                return
-        self._is_taken = False

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.anyio
 class Work:
     """Records whose turns there were; each lasts until it is released."""
 
-    def __init__(self) -> None:
-        self.turns = ProjectTurns("be tried")
+    def __init__(self, **limits: int | None) -> None:
+        self.turns = ProjectTurns("be tried", **limits)  # type: ignore[arg-type]
         self.begun: list[UUID] = []
         self.release = asyncio.Event()
 
@@ -31,7 +31,7 @@ async def started(work: Work, *projects: UUID) -> list[asyncio.Task[None]]:
     return tasks
 
 
-async def test_a_project_with_many_requests_delays_another_by_one() -> None:
+async def test_a_project_with_many_requests_delays_another_by_the_one_that_has_its_turn() -> None:
     work, many, other = Work(), uuid4(), uuid4()
     tasks = await started(work, *[many] * 4, other)
 
@@ -39,7 +39,29 @@ async def test_a_project_with_many_requests_delays_another_by_one() -> None:
     work.release.set()
     await asyncio.gather(*tasks)
 
-    assert work.begun == [many, many, other, many, many]
+    assert work.begun == [many, other, many, many, many]
+
+
+async def test_one_project_has_half_of_the_turns_and_the_others_have_the_rest() -> None:
+    work, many, second, third = Work(at_once=4), uuid4(), uuid4(), uuid4()
+    tasks = await started(work, *[many] * 4, second, third, third)
+
+    assert work.begun == [many, many, second, third]
+    tasks[2].cancel()
+    work.release.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert work.begun == [many, many, second, third, third, many]
+    await asyncio.gather(*(work.one(second) for _ in range(9)))  # nothing is held any more
+
+
+async def test_where_none_is_refused_all_wait() -> None:
+    work, project = Work(max_waiting=None), uuid4()
+    tasks = await started(work, *[project] * (MAX_WAITING + 5))
+    work.release.set()
+    await asyncio.gather(*tasks)
+
+    assert work.begun == [project] * len(tasks)
 
 
 async def test_more_requests_of_a_project_than_may_wait_are_refused_and_others_are_not() -> None:

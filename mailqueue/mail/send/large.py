@@ -1,12 +1,15 @@
-"""Builds large messages in a thread, one at a time, while other emails go on."""
+"""Builds large messages in threads, in turn by project, while other emails go on."""
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+from uuid import UUID
 
-from mailqueue.mail.message.build import SkeletonCache
+from mailqueue.core.project_turns import ProjectTurns
+from mailqueue.mail.message.build import MAX_SKELETON_BYTES, SkeletonCache
 from mailqueue.mail.message.render import rendered
 from mailqueue.mail.model import FileFault, LoadedEmail
 from mailqueue.queue.heartbeat import HUNG_SECONDS
@@ -15,6 +18,8 @@ from mailqueue.telemetry.log import get_logger
 from mailqueue.tracking.injector import Injection
 
 Result = TypeVar("Result")
+BUILDERS = 2
+"""Threads that build large messages in a worker process; one project has at most half of them."""
 LARGE_BYTES = 256 * 1024
 """Characters of bodies and bytes of files from which on a message is built in a thread; building
 one of this size takes about 10 ms, and one of 25 MB about half a second."""
@@ -26,26 +31,36 @@ log = get_logger(__name__)
 
 
 class LargeBuilds:
-    """The thread of one worker process that builds large messages, and their skeletons."""
+    """The threads of one worker process that build large messages, and their skeletons."""
 
     def __init__(self) -> None:
-        self.skeleton_cache = SkeletonCache()  # used in the thread alone
-        self._turn = asyncio.Lock()
-        self._thread: ThreadPoolExecutor | None = None
+        self._caches = threading.local()
+        # None is refused: as many wait as the process has slots.
+        self._turns = ProjectTurns("have a message built", at_once=BUILDERS, max_waiting=None)
+        self._threads: ThreadPoolExecutor | None = None
 
-    async def run(self, build: Callable[[], Result], *, email_id: str) -> Result:
-        """Run `build` in the thread.
+    @property
+    def skeleton_cache(self) -> SkeletonCache:
+        """Return the skeletons of the thread that asks."""
+        found: SkeletonCache | None = getattr(self._caches, "skeletons", None)
+        if found is None:
+            found = SkeletonCache(max_bytes=MAX_SKELETON_BYTES // BUILDERS)
+            self._caches.skeletons = found
+        return found
+
+    async def run(self, build: Callable[[], Result], *, project_id: UUID, email_id: UUID) -> Result:
+        """Run `build` in a thread, in the turn of its project.
 
         A thread cannot be ended: where `build` takes longer than an event loop may stand still, the
         process ends, and the email is handled alone as after any other death of its worker.
         """
-        async with self._turn:
-            if self._thread is None:
-                self._thread = ThreadPoolExecutor(1, thread_name_prefix="build")
-            building = asyncio.get_running_loop().run_in_executor(self._thread, build)
+        async with self._turns.turn(project_id):
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(BUILDERS, thread_name_prefix="build")
+            building = asyncio.get_running_loop().run_in_executor(self._threads, build)
             await asyncio.wait((building,), timeout=HUNG_SECONDS)
             if not building.done():
-                log.error("message.build_endless", email_id=email_id, seconds=HUNG_SECONDS)
+                log.error("message.build_endless", email_id=str(email_id), seconds=HUNG_SECONDS)
                 os._exit(EXIT_BUILD_TOO_LONG)
             return await building
 

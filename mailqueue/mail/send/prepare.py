@@ -201,7 +201,8 @@ async def _built(
         suppressed=suppressed,
         in_thread=True,
     )
-    [made] = await context.large_builds.run(build, email_id=str(mail.claim.id))
+    project_id, email_id = mail.claim.project_id, mail.claim.id
+    [made] = await context.large_builds.run(build, project_id=project_id, email_id=email_id)
     return made
 
 

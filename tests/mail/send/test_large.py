@@ -3,9 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from itertools import pairwise
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -100,23 +101,40 @@ async def test_small_messages_need_no_thread() -> None:
     async with sender_to(ScriptedServer(), recorded) as line:
         line.add([loaded() for _ in range(3)])
         await until(lambda: len(recorded.settled) == 3)
-        assert line._context.large_builds._thread is None
+        assert line._context.large_builds._threads is None
 
 
-async def test_large_messages_are_built_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = RecordedContext()
+def large_of(project_id: UUID) -> LoadedEmail:
+    return loaded(email=claimed(project_id=project_id), html_body=LONG)
+
+
+async def test_large_messages_of_one_project_are_built_one_at_a_time_and_leave_one_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded, many, other = RecordedContext(), uuid4(), uuid4()
+    built = list[UUID]()
     with held_builds(monkeypatch) as (may_build, threads):
-        async with (
-            sender_to(ScriptedServer(), recorded) as one,
-            sender_to(ScriptedServer(), recorded) as other,
-        ):
-            one._context = other._context
-            one.add([LARGE["html"]()])
-            other.add([LARGE["html"]()])
-            await until(lambda: len(threads) == 1)
+        held = prepare.build_message
+
+        def build(mail: LoadedEmail, *given: Any, **named: Any) -> Any:
+            built.append(mail.claim.project_id)
+            return held(mail, *given, **named)
+
+        monkeypatch.setattr(prepare, "build_message", build)
+        async with AsyncExitStack() as stack:
+            context = recorded.context()
+            for project_id in (many, many, other):
+                line = await stack.enter_async_context(sender_to(ScriptedServer(), recorded))
+                line._context = context
+                line.add([large_of(project_id)])
+            waiting = context.large_builds._turns._waiting
+            await until(lambda: many in waiting and len(threads) == 2)
+            assert built == [many, other]
             may_build.set()
-            await until(lambda: len(recorded.settled) == 2)
-    assert len(set(threads)) == 1
+            await until(lambda: len(recorded.settled) == 3)
+
+    assert len(set(threads)) == 2
+    assert built == [many, other, many]
 
 
 async def test_a_large_message_is_the_same_wherever_it_is_built() -> None:
@@ -213,5 +231,8 @@ async def test_a_build_without_an_end_ends_the_process(monkeypatch: pytest.Monke
     monkeypatch.setattr(large, "HUNG_SECONDS", 0.05)
     monkeypatch.setattr("os._exit", leave)
 
-    assert await LargeBuilds().run(lambda: may_end.wait(60), email_id="1") is True
+    assert (
+        await LargeBuilds().run(lambda: may_end.wait(60), project_id=uuid4(), email_id=uuid4())
+        is True
+    )
     assert codes == [EXIT_BUILD_TOO_LONG]
