@@ -10,16 +10,19 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mailqueue.core.address import InvalidAddress, Mailbox, Reason, parse_mailbox
+from mailqueue.core.messages.lines import LineFault, bad_end, has_longer_line
 from mailqueue.mime.decode import words_to_text
 
 MAX_LINE_BYTES = 998  # RFC 5322 2.1.1
 MAX_HEAD_BYTES = 256 * 1024
 MAX_FIELDS = 1_000
+_LAST_LINE_BYTES = MAX_LINE_BYTES + 2
+DEAR_HEAD_BYTES = 16 * 1024
+DEAR_DELIMITERS = 50
 
 _FIELD = re.compile(rb"([!-9;-~]{1,200})[ \t]*:((?:[^\r\n]*)(?:\r\n[ \t][^\r\n]*)*)\r\n")
 # Anchored at word boundaries: a search that restarted inside a word would be quadratic.
 _ADDRESS = re.compile(r"(?<![^\s<>,;:()\"])[^\s<>,;:()\"]+@[^\s<>,;:()\"]+")
-_ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
 
 
 class RawField(NamedTuple):
@@ -61,12 +64,12 @@ def check_octets(raw: bytes) -> None:
     Raises:
         NotAMessage: it has one; the text names it.
     """
-    ends = raw.translate(None, _ALL_BUT_ENDS)
-    if b"\0" in ends:
-        raise NotAMessage("the message contains a NUL")
-    if ends != b"\r\n" * (len(ends) // 2) or raw.count(b"\r\n") * 2 != len(ends):
-        raise NotAMessage("the message contains a bare CR or LF: lines must end with CR LF")
-    if max(map(len, raw.split(b"\r\n"))) > MAX_LINE_BYTES:
+    match bad_end(raw):
+        case LineFault.NUL:
+            raise NotAMessage("the message contains a NUL")
+        case LineFault.BARE_END:
+            raise NotAMessage("the message contains a bare CR or LF: lines must end with CR LF")
+    if has_longer_line(raw, MAX_LINE_BYTES):
         raise NotAMessage(f"a line of the message has more than {MAX_LINE_BYTES} bytes")
 
 
@@ -78,8 +81,10 @@ def read_head(raw: bytes) -> RawHead:
     """
     fields: list[RawField] = []
     at = 0
+    # A field beyond the limit is read to a line that is beyond it, however long it is.
+    limit = MAX_HEAD_BYTES + _LAST_LINE_BYTES
     while not raw.startswith(b"\r\n", at) and at < len(raw):
-        found = _FIELD.match(raw, at)
+        found = _FIELD.match(raw, at, limit)
         if found is None:
             line = raw[at : at + 80].partition(b"\r\n")[0].decode("utf-8", "replace")
             raise NotAMessage(f"a line of the header is not a field: {line!r}")
@@ -90,6 +95,14 @@ def read_head(raw: bytes) -> RawHead:
                 f"the header has more than {MAX_FIELDS} fields or {MAX_HEAD_BYTES} bytes"
             )
     return RawHead(tuple(fields), at)
+
+
+def is_dear(raw: bytes) -> bool:
+    """Return whether reading a message of some kB takes long for its size: a large header, or many
+    parts.
+    """
+    is_in_head = len(raw) > DEAR_HEAD_BYTES and raw.find(b"\r\n\r\n", 0, DEAR_HEAD_BYTES) < 0
+    return is_in_head or raw.count(b"\r\n--") > DEAR_DELIMITERS
 
 
 def first_field(raw: bytes, name: str) -> str:

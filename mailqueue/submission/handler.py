@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import (
@@ -16,9 +16,11 @@ from mailqueue.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from mailqueue.core.project_turns import ProjectTurns
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
+from mailqueue.mime.rawhead import is_dear
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.submission.model import SubmissionClient
@@ -27,7 +29,9 @@ from mailqueue.tenants.model import Caller
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LARGE_BYTES = 256 * 1024
-"""Bytes of a message above which it is processed in a thread."""
+"""Bytes of a message above which it is processed in a thread, and so is one that is dear."""
+READERS = 2
+"""Messages that are processed in threads at the same time; one project has at most half of them."""
 MAX_WAIT_SECONDS = 60.0
 """Seconds for which a message waits for the rate limit before its client is told to retry."""
 MAX_WAITS = 10
@@ -65,6 +69,10 @@ class SubmissionHandler:
     intake: Intake
     allowance: RateLimiter
     patience_s: float = MAX_WAIT_SECONDS
+    # None is refused: as many wait as connections may have messages without a reply.
+    turns: ProjectTurns = field(
+        default_factory=lambda: ProjectTurns("be read", at_once=READERS, max_waiting=None)
+    )
 
     def check_recipient(self, address: str) -> SmtpReply | None:
         """Refuse an address that no email can be sent to."""
@@ -80,7 +88,7 @@ class SubmissionHandler:
         assert isinstance(program, SubmissionClient)  # the server requires a login
         try:
             await self._let_in(program.caller)
-            email = await _prepared(program.caller, envelope, raw)
+            email = await self._prepared(program.caller, envelope, raw)
             accepted = await self.intake.accept_message(program.caller, email)
         except TooManyRequests as exc:
             return _wait(program, exc)
@@ -93,6 +101,23 @@ class SubmissionHandler:
         count = len(email.documents)
         of = f" and {count - 1} more" if count > 1 else ""
         return SmtpReply(250, "2.0.0", f"Ok: queued as {accepted.id}{of}")
+
+    async def _prepared(
+        self, caller: Caller, envelope: ReceivedEnvelope, raw: bytes
+    ) -> PreparedRaw:
+        """Return the message prepared for sending; one of a test key goes to the mail trap only."""
+        email = RawEmail(
+            raw,
+            envelope.recipients,
+            has_null_sender=not envelope.sender,
+            options=_options(caller),
+            is_once=True,
+            by=f"key {caller.name}",
+        )
+        if len(raw) > LARGE_BYTES or is_dear(raw):
+            async with self.turns.turn(caller.project_id):
+                return await asyncio.to_thread(prepared, email)
+        return prepared(email)
 
     async def _let_in(self, caller: Caller) -> None:
         """Wait for the rate limits of the project and the key.
@@ -143,21 +168,6 @@ def _wait(program: SubmissionClient, exc: TooManyRequests) -> SmtpReply:
     seconds = max(1, round(exc.retry_after.total_seconds()))
     code = CLOSING if program.told_to_wait > MAX_WAITS else 450
     return SmtpReply(code, "4.7.0", f"too many messages, try again in {seconds} s")
-
-
-async def _prepared(caller: Caller, envelope: ReceivedEnvelope, raw: bytes) -> PreparedRaw:
-    """Return the message prepared for sending; one of a test key goes to the mail trap only."""
-    email = RawEmail(
-        raw,
-        envelope.recipients,
-        has_null_sender=not envelope.sender,
-        options=_options(caller),
-        is_once=True,
-        by=f"key {caller.name}",
-    )
-    if len(raw) > LARGE_BYTES:
-        return await asyncio.to_thread(prepared, email)
-    return prepared(email)
 
 
 def _options(caller: Caller) -> dict[str, object]:

@@ -6,8 +6,8 @@ RFC 5321 with PIPELINING, 8BITMIME, SMTPUTF8, SIZE, ENHANCEDSTATUSCODES, STARTTL
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from mailqueue.smtp.server import accepting, login, violations
 from mailqueue.smtp.server import answer as server_answer
-from mailqueue.smtp.server import login, violations
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.commands import read_mail, read_rcpt
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ReceivedEnvelope, SmtpService
@@ -86,13 +86,10 @@ class ServerSession:
         self.is_in_message = False
         self._idle_commands = 0
         self._reset()
-        objection = (
-            server_answer.TOO_BIG if raw is None else violations.objection(raw, self._limits)
-        )
-        if objection is not None:
-            self.reply(objection)
-        elif raw is not None:
-            self._replies.wait_for(self._service.handler.accept(envelope, raw), size=len(raw))
+        if raw is None:
+            self.reply(server_answer.TOO_BIG)
+        else:
+            self._replies.wait_for(accepting.accept(self._service, envelope, raw), size=len(raw))
 
     def take_line(self, line: bytes, *, is_last: bool) -> None:
         """Execute one line without its CR LF; `is_last` is true if no bytes follow it yet."""

@@ -1,5 +1,6 @@
 """Detects protocol violations: commands sent too early, bare line ends. Pure."""
 
+from mailqueue.core.messages.lines import LineFault, bad_end, has_longer_line
 from mailqueue.smtp.server import answer
 from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import ServerLimits
@@ -9,8 +10,6 @@ MUST_END_GROUP = frozenset({b"EHLO", b"HELO", b"DATA", b"AUTH"})
 IDLE_COMMANDS = frozenset({b"NOOP", b"RSET", b"VRFY", b"HELP", b"EHLO", b"HELO"})
 # Commands of an HTTP request that a browser was made to send to this port.
 HTTP_METHODS = frozenset({b"GET", b"POST", b"PUT", b"HEAD", b"OPTIONS", b"CONNECT", b"PATCH"})
-
-_ALL_BUT_ENDS = bytes(octet for octet in range(256) if octet not in b"\r\n\0")
 
 
 def too_early(verb: bytes, limits: ServerLimits) -> SmtpReply | None:
@@ -35,12 +34,12 @@ def offers(limits: ServerLimits, max_bytes: int) -> list[str]:
 def objection(raw: bytes, limits: ServerLimits) -> SmtpReply | None:
     """Return why the text of this message is refused, or None."""
     if limits.refuses_bare_ends:
-        ends = raw.translate(None, _ALL_BUT_ENDS)
-        if b"\0" in ends:
-            return answer.TEXT_NUL
-        if len(ends) != 2 * raw.count(b"\r\n"):
-            return answer.BARE_TEXT_END
+        match bad_end(raw):
+            case LineFault.NUL:
+                return answer.TEXT_NUL
+            case LineFault.BARE_END:
+                return answer.BARE_TEXT_END
     most = limits.text_line_bytes
-    if most is not None and max(map(len, raw.split(b"\r\n"))) > most:
+    if most is not None and has_longer_line(raw, most):
         return answer.TEXT_LINE_TOO_LONG
     return None

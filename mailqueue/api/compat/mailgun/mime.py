@@ -1,6 +1,7 @@
 """Mailgun's messages.mime: finished messages, sent unchanged."""
 
 import re
+from functools import partial
 from typing import Any
 from uuid import uuid5
 
@@ -10,13 +11,14 @@ from mailqueue.api.compat.mailgun.form import Form
 from mailqueue.api.compat.mailgun.options import MailgunOptions, custom_data
 from mailqueue.api.compat.mailgun.recipients import mailboxes_of
 from mailqueue.api.http.context import RequestContext
+from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.api.sending import service as sending_service
 from mailqueue.core.address import parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.core.trace_context import with_traceparent
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
-from mailqueue.mime.rawhead import first_field
+from mailqueue.mime.rawhead import first_field, is_dear
 
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
@@ -65,7 +67,8 @@ async def accepted_message(
         by=call.by,
     )
     try:
-        ready = prepared(raw)
+        is_long = call.size > LARGE_BYTES or is_dear(octets)
+        ready = await in_turn(call.request, partial(prepared, raw), is_large=is_long)
         sent = await call.runtime.intake.accept_message(call.caller, ready)
     except InvalidField as exc:
         raise sending_service.renamed(exc) from None
