@@ -1,6 +1,10 @@
 """Urlencoded forms of Mailgun's clients: what is read, and what is refused before it is read."""
 
+from urllib.parse import unquote_to_bytes
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Message
@@ -48,3 +52,17 @@ async def test_separators_are_counted_before_fields_are_read(
     assert read_fields == []
     await read(b"a=1&" * 4_999)
     assert len(read_fields) == 2 * 4_999
+
+
+@given(
+    st.lists(st.sampled_from([b"%41", b"%c3%A9", b"%", b"%4", b"x", b"yyyy", b"%zz"]), max_size=9)
+)
+def test_long_fields_are_unescaped_in_pieces_as_they_would_be_at_once(pieces: list[bytes]) -> None:
+    octets = b"".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forms, "_PIECE_BYTES", 3)
+        cut = list(forms._pieces(octets))
+
+        assert forms._decoded(octets) == unquote_to_bytes(octets).decode("utf-8", "replace")
+    assert b"".join(cut) == octets
+    assert all(len(piece) <= 3 for piece in cut)

@@ -1,10 +1,10 @@
 """Parse the forms of Mailgun's clients: urlencoded or multipart."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
+from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -25,7 +25,8 @@ MAX_TYPE_BYTES = 1_000
 """Longest Content-Type in bytes; only its boundary is used."""
 _TYPES = (b"multipart/form-data", b"application/x-www-form-urlencoded")
 _OPTIONS = ("o:", "h:", "v:", "t:")
-_ESCAPED = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+_PIECE_BYTES = 64 * 1024
+"""Bytes of a field that are unescaped at a stretch; these take up to 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +121,20 @@ def _urlencoded(body: bytes) -> Form:
 
 def _decoded(octets: bytes) -> str:
     octets = octets.replace(b"+", b" ")
-    return _ESCAPED.sub(_unescaped, octets).decode("utf-8", "replace")
+    if b"%" in octets:
+        octets = b"".join(map(unquote_to_bytes, _pieces(octets)))
+    return octets.decode("utf-8", "replace")
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    return bytes.fromhex(found[0].replace(b"%", b"").decode())
+def _pieces(octets: bytes) -> Iterator[bytes]:
+    """Yield octets in pieces that end before an escape, so that other threads go on in between."""
+    begin = 0
+    while begin < len(octets):
+        end = begin + _PIECE_BYTES
+        cut = octets.find(b"%", end - 2, end)
+        end = end if cut < 0 else cut
+        yield octets[begin:end]
+        begin = end
 
 
 async def _multipart(request: Request, body: bytes) -> Form:
