@@ -3,11 +3,12 @@
 import asyncio
 import os
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from mailqueue.rendering.faults import Exceeded, TemplateFault
-from mailqueue.rendering.process.host import CompileProcess
+from mailqueue.rendering.process.host import PROCESSES, CompileProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -72,13 +73,54 @@ async def test_a_cancelled_caller_leaves_the_compile_process_usable() -> None:
     await compile_process.close()
 
 
+async def test_a_project_has_half_of_the_processes_and_another_starts_only_when_one_is_busy() -> (
+    None
+):
+    """Isolate: of three jobs of one project and one of another, two run at the same time."""
+    compile_process, many, other = CompileProcess(), uuid4(), uuid4()
+    for _ in range(2):
+        await compile_process.call("preview", asked("x"), project_id=many)
+    assert len(compile_process._idle) == 1
+
+    jobs = [
+        asyncio.create_task(compile_process.call("preview", asked("x"), project_id=project))
+        for project in (many, many, many, other)
+    ]
+    await asyncio.sleep(0)
+    used = compile_process._turns._taken
+    assert (used[many], used[other]) == (PROCESSES // 2, 1)
+    assert [(await job)["html"] for job in jobs] == ["x"] * 4
+
+    assert len(compile_process._idle) == PROCESSES // 2 + 1
+    await compile_process.close()
+    assert compile_process._idle == []
+
+
+async def test_a_job_that_kills_its_process_leaves_that_of_another_project() -> None:
+    compile_process, one, other = CompileProcess(), uuid4(), uuid4()
+
+    dies, stays = await asyncio.gather(
+        compile_process.call("there is no such job", {}, project_id=one),
+        compile_process.call("preview", asked("fine"), project_id=other),
+        return_exceptions=True,
+    )
+
+    assert isinstance(dies, Exceeded)
+    assert not isinstance(stays, BaseException)
+    assert stays["html"] == "fine"
+    found = await compile_process.call("preview", asked("again"), project_id=one)
+    assert found["html"] == "again"
+    await compile_process.close()
+
+
 async def test_nothing_of_the_environment_goes_into_the_chamber(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MAILQUEUE_MASTER_KEY", "canary")
     compile_process = CompileProcess()
     await compile_process.call("preview", asked("x"))
-    process = compile_process._process
+    [child] = compile_process._idle
+    process = child.process
     assert process is not None
 
     with open(f"/proc/{process.pid}/environ", "rb") as file:  # noqa: ASYNC230

@@ -1,12 +1,13 @@
-"""Run the compilation and preview of templates in a restricted process with time limits."""
+"""Run the compilation and preview of templates in restricted processes with time limits."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
 import weakref
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,21 +22,24 @@ from mailqueue.rendering.process.frames import LENGTH_BYTES
 DEADLINE_SECONDS = 20.0
 """Limit of a job in seconds of wall time, for busy machines; the limit of CPU time is far lower."""
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+PROCESSES = max(2, min(4, (os.cpu_count() or 1) // 2))
+"""Most processes of a parent; one project has at most half of them at the same time."""
 
-_NO_PROJECT, _CLOSING = UUID(int=0), UUID(int=1)
+_NO_PROJECT = UUID(int=0)
 
 Process = subprocess.Popen[bytes]
 
 
 class CompileProcess:
-    """A process that runs one job after the other; a job that kills it affects no other job.
+    """A process that runs one job after the other, and others for jobs that come meanwhile.
 
-    It starts with the first job and ends with `close`, or when it is garbage collected.
+    A job that kills its process affects no other job. A process starts with the first job for which
+    none is idle, and ends with `close`, or when it is garbage collected.
     """
 
     def __init__(self) -> None:
-        self._process: Process | None = None
-        self._turns = ProjectTurns("have a template compiled, shown or compared")
+        self._idle: list[_Child] = []  # the one used last is used again
+        self._turns = ProjectTurns("have a template compiled, shown or compared", at_once=PROCESSES)
 
     async def call(
         self, job: str, values: Mapping[str, Any], *, project_id: UUID | None = None
@@ -52,14 +56,11 @@ class CompileProcess:
         except orjson.JSONEncodeError as exc:  # numbers and nesting that JSON cannot hold
             raise TemplateFault(f"a value cannot be written as JSON: {exc}") from None
         async with self._turns.turn(project_id or _NO_PROJECT):
-            doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
+            child = self._idle.pop() if self._idle else _Child()
             try:
-                answer = await asyncio.shield(doing)
-            except asyncio.CancelledError:
-                self._kill()
-                with suppress(Exceeded):
-                    await doing
-                raise
+                answer = await child.answer(request)
+            finally:
+                self._idle.append(child)
         if (fault := answer.get("fault")) is not None:
             kind = Exceeded if fault["is_excess"] else TemplateFault
             raise kind(fault["why"], part=fault["part"], line=fault["line"])
@@ -67,16 +68,42 @@ class CompileProcess:
         return found
 
     async def close(self) -> None:
+        """End all processes, after their jobs."""
+        async with AsyncExitStack() as stack:
+            for number in range(1, PROCESSES + 1):
+                await stack.enter_async_context(self._turns.turn(UUID(int=number)))
+            while self._idle:
+                await self._idle.pop().close()
+
+
+class _Child:
+    """A process that is started for the first request, and again after it has ended."""
+
+    def __init__(self) -> None:
+        self.process: Process | None = None
+
+    async def answer(self, request: bytes) -> dict[str, Any]:
+        """Return the answer to a request; the process ends where the caller is cancelled."""
+        doing = asyncio.ensure_future(asyncio.to_thread(self._done, request))
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            if self.process is not None:
+                self.process.kill()
+            with suppress(Exceeded):
+                await doing
+            raise
+
+    async def close(self) -> None:
         """End the process."""
-        async with self._turns.turn(_CLOSING):
-            if self._process is not None:
-                await asyncio.to_thread(_end, self._process)
-                self._process = None
+        if self.process is not None:
+            await asyncio.to_thread(_end, self.process)
+            self.process = None
 
     def _done(self, request: bytes) -> dict[str, Any]:
-        process = self._process
+        process = self.process
         if process is None or process.poll() is not None:
-            process = self._process = _started()
+            process = self.process = _started()
             weakref.finalize(self, _end, process)
         late = threading.Timer(DEADLINE_SECONDS, process.kill)
         late.start()
@@ -87,10 +114,6 @@ class CompileProcess:
             raise Exceeded("it takes more time or memory than a template may") from None
         finally:
             late.cancel()
-
-    def _kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
 
 
 def _exchanged(process: Process, request: bytes) -> dict[str, Any]:
