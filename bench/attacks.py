@@ -3,7 +3,7 @@ work is as large as what is accepted.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from mailqueue.db.fetch import Conn
 NAME = "attacker"
 AT_ONCE = 8
 """Requests that are repeated at the same time."""
+SLOW_SECONDS = 3.0
 RECIPIENTS = 200
 """Mails of one request for a batch."""
 _LOUD = "{% set v='" + "\ufdfa" * 10_000 + "' %}{% set w=v~v %}" + "{% set w=w~w %}" * 2
@@ -163,6 +164,38 @@ async def _form(attacker: Attacker) -> None:
         attacker.note(await attacker.api.post(path, content=body, headers=headers, auth=login))
 
 
+def _finished(header: bytes, body: bytes = b"text\r\n") -> bytes:
+    head = b"From: sender@example.com\r\nSubject: s\r\n"
+    return head + header + b"\r\n" + body
+
+
+FINISHED = (
+    _finished(b"X: y\r\n" + b" z\r\n" * 5_000_000),
+    _finished(b"X: y\r\n" * 3_000_000),
+    _finished(b"X: y\r\n" + b" =?utf-8?q?a?=\r\n" * 15_000),
+    _finished(b"Content-Type: multipart/mixed; boundary=b\r\n", b"--b\r\n\r\n" * 2_000_000),
+    _finished(b"Content-Type: multipart/mixed; boundary=b\r\n", b"--b\r\n\r\n" * 190),
+)
+"""Messages with large headers and many parts."""
+
+
+async def _finished_messages(attacker: Attacker) -> None:
+    path, login = "/v3/example.com/messages.mime", httpx2.BasicAuth("api", attacker.key)
+    for message in FINISHED:
+        to, files = {"to": "person@example.com"}, {"message": ("message", message)}
+        attacker.note(await attacker.api.post(path, data=to, files=files, auth=login))
+
+
+async def _slowly() -> AsyncIterator[bytes]:
+    yield b"{"
+    await asyncio.sleep(SLOW_SECONDS)
+    yield b"}"
+
+
+async def _slow_body(attacker: Attacker) -> None:
+    attacker.note(await attacker.api.post("/v1/send", content=_slowly()))
+
+
 async def _bad_lines(attacker: Attacker) -> None:
     headers = {"Content-Type": "text/csv"}
     for file in ("email\n" + "nobody,x\n" * 500_000, "email" + ",x" * 5_000_000):
@@ -231,6 +264,8 @@ ATTACKS = (
     Attack("variables that are dear to validate", _schema, _validate),
     Attack("trials of templates", None, _try_out),
     Attack("forms of many fields", None, _form),
+    Attack("messages that are dear to read", None, _finished_messages),
+    Attack("requests that are sent slowly", None, _slow_body, at_once=300),
     Attack("lists of bad lines", None, _bad_lines, at_once=2),
     Attack("bodies of many values", None, _many_values),
     Attack("bodies that are dear to track", None, _bodies, at_once=1),

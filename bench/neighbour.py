@@ -136,7 +136,10 @@ async def installed(database: DatabaseSettings, *, port: int) -> AsyncIterator[I
         console_url = await enter(_serving(database, key, "console"))
         health = await enter(httpx2.AsyncClient(base_url=url, timeout=PATIENCE_SECONDS))
         bearer = {"Authorization": f"Bearer {issued.key.reveal()}"}
-        api = await enter(httpx2.AsyncClient(base_url=url, headers=bearer, timeout=None))
+        limits = httpx2.Limits(max_connections=None)
+        api = await enter(
+            httpx2.AsyncClient(base_url=url, headers=bearer, timeout=None, limits=limits)
+        )
         console = await enter(httpx2.AsyncClient(base_url=console_url, timeout=None))
         attacker = Attacker(own, api, console, project_id, issued.key.reveal())
         yield Installation(conn, health, attacker)

@@ -9,7 +9,7 @@ import pytest
 
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.raw import PreparedRaw, prepared
-from mailqueue.smtp.server import accepting
+from mailqueue.smtp.server import accepting, violations
 from mailqueue.smtp.server.answer import BARE_TEXT_END
 from mailqueue.smtp.server.handler import ReceivedEnvelope, ServerLimits, SmtpService
 from mailqueue.submission import handler
@@ -95,7 +95,7 @@ async def test_a_message_of_another_project_is_read_while_those_of_one_are(
 async def test_the_lines_of_a_large_message_are_checked_in_a_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    threads, checked = [], accepting.objection
+    threads, checked = [], violations.objection
 
     def noted(*given: Any) -> Any:
         threads.append(threading.current_thread() is threading.main_thread())

@@ -1,5 +1,6 @@
 """Urlencoded forms of Mailgun's clients: what is read, and what is refused before it is read."""
 
+import threading
 from urllib.parse import unquote_to_bytes
 
 import pytest
@@ -15,11 +16,11 @@ from mailqueue.api.compat.mailgun.form import Form, form_of
 pytestmark = pytest.mark.anyio
 
 
-async def read(body: bytes) -> Form:
+async def read(body: bytes, content_type: bytes = b"application/x-www-form-urlencoded") -> Form:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    headers = [(b"content-type", content_type)]
     return await form_of(Request({"type": "http", "method": "POST", "headers": headers}, receive))
 
 
@@ -66,3 +67,30 @@ def test_long_fields_are_unescaped_in_pieces_as_they_would_be_at_once(pieces: li
         assert forms._decoded(octets) == unquote_to_bytes(octets).decode("utf-8", "replace")
     assert b"".join(cut) == octets
     assert all(len(piece) <= 3 for piece in cut)
+
+
+async def test_large_multipart_forms_are_parsed_in_a_thread_and_say_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = []
+    parsed = forms._multipart
+
+    async def noted(request: Request, body: bytes) -> Form:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return await parsed(request, body)
+
+    monkeypatch.setattr(forms, "_multipart", noted)
+    found = []
+    for size in (10, forms.SMALL_BYTES):
+        file = b" z\r\n" * size
+        body = (
+            b'--b\r\nContent-Disposition: form-data; name="to"\r\n\r\nann@example.com\r\n'
+            b'--b\r\nContent-Disposition: form-data; name="message"; filename="m"\r\n\r\n'
+            + file
+            + b"\r\n--b--\r\n"
+        )
+        form = await read(body, b"multipart/form-data; boundary=b")
+        found.append((form.fields, [one.octets == file for one in form.files]))
+
+    assert found == [((("to", "ann@example.com"),), [True])] * 2
+    assert threads == [True, False]

@@ -114,7 +114,7 @@ async def test_large_messages_of_one_project_are_built_one_at_a_time_and_leave_o
     recorded, many, other = RecordedContext(), uuid4(), uuid4()
     built = list[UUID]()
     with held_builds(monkeypatch) as (may_build, threads):
-        held = prepare.build_message
+        held: Any = vars(prepare)["build_message"]
 
         def build(mail: LoadedEmail, *given: Any, **named: Any) -> Any:
             built.append(mail.claim.project_id)

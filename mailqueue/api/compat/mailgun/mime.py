@@ -18,7 +18,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.core.trace_context import with_traceparent
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
-from mailqueue.mime.rawhead import first_field, is_dear
+from mailqueue.mime.rawhead import MAX_HEAD_BYTES, first_field, is_dear
 
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
@@ -96,11 +96,12 @@ def _message(form: Form) -> bytes:
 def with_separator(raw: bytes) -> bytes:
     """Return a message with an empty line before its body, which is added where it is missing.
 
-    Empty lines before the header are removed. Lines end in CRLF. Pure.
+    Empty lines before the header are removed, and a header beyond its limit is not read further.
+    Lines end in CRLF. Pure.
     """
     raw = raw.lstrip(b"\r\n")
     at = 0
-    while at < len(raw):
+    while at < min(len(raw), MAX_HEAD_BYTES):
         if raw.startswith(b"\r\n", at):
             return raw
         if _FIELD.match(raw, at) is None:
