@@ -18,7 +18,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.mail_options import MAIL_OPTIONS
 from mailqueue.core.trace_context import with_traceparent
 from mailqueue.mail.accept.raw import RawEmail, prepared, with_crlf
-from mailqueue.mime.rawhead import MAX_HEAD_BYTES, first_field, is_dear
+from mailqueue.mime.rawhead import DEAR_HEAD_BYTES, MAX_HEAD_BYTES, first_field, is_dear
 
 FIELDS = ("from", "to", "cc", "bcc", "subject", "message")
 _FIELD = re.compile(rb"[!-9;-~]{1,200}[ \t]*:|[ \t]")
@@ -57,7 +57,12 @@ async def accepted_message(
         given["custom_data"] = kept
     if key is not None:
         given["idempotency_key"] = key
-    octets = with_separator(with_crlf(_message(form)))
+    message = _message(form)
+    octets = await in_turn(
+        call.request,
+        lambda: with_separator(with_crlf(message)),
+        is_large=len(message) > DEAR_HEAD_BYTES,
+    )
     if key is not None and not first_field(octets, "message-id"):
         octets = _own_id(call, key) + octets
     raw = RawEmail(
@@ -67,7 +72,7 @@ async def accepted_message(
         by=call.by,
     )
     try:
-        is_long = call.size > LARGE_BYTES or is_dear(octets)
+        is_long = len(octets) > LARGE_BYTES or is_dear(octets)
         ready = await in_turn(call.request, partial(prepared, raw), is_large=is_long)
         sent = await call.runtime.intake.accept_message(call.caller, ready)
     except InvalidField as exc:
