@@ -15,7 +15,7 @@ from mailqueue.tenants.model import Scope
 from mailqueue.tenants.rate_limit.limiter import BucketState
 
 CompatError = MailqueueError | HTTPException
-Handler = Callable[[RequestContext], Awaitable[Response]]
+CompatHandler = Callable[[RequestContext], Awaitable[Response]]
 
 
 async def no_response(request: Request) -> Response | None:  # noqa: ARG001
@@ -130,7 +130,7 @@ def key_endpoint(
 
 
 def managing_endpoint(
-    scope: Scope, method: str, path: str, summary: str, handler: Handler
+    scope: Scope, method: str, path: str, summary: str, handler: CompatHandler
 ) -> Endpoint:
     """Return an endpoint of what has no mode: test keys may read it."""
     return Endpoint(

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field
 from starlette.responses import Response
 
-from mailqueue.api.compat.model import Handler, managing_endpoint
+from mailqueue.api.compat.model import CompatHandler, managing_endpoint
 from mailqueue.api.compat.postmark.ruled.store import (
     ProjectRule,
     RuleKind,
@@ -139,7 +139,7 @@ def _shown(one: ProjectRule) -> dict[str, Any]:
     }
 
 
-def _endpoint(method: str, path: str, summary: str, handler: Handler) -> Endpoint:
+def _endpoint(method: str, path: str, summary: str, handler: CompatHandler) -> Endpoint:
     scope = Scope.CONTACTS_READ if method == "GET" else Scope.CONTACTS_WRITE
     return managing_endpoint(scope, method, path, summary, handler)
 
