@@ -62,13 +62,13 @@ def opened(site: Served, request: pytest.FixtureRequest) -> Iterator[Opened]:
         monkeypatch.setattr(resend, "api_url", site.url)
         shop = loaded(SHOPS / f"{request.param}_shop.py")
         receiving = fake([FakeReply(200)])
-        receiver: Fake = site.run(receiving.__aenter__())  # type: ignore[arg-type]
+        receiver: Fake = site.run(receiving.__aenter__())
         try:
             template, secret = shop.prepare(f"http://127.0.0.1:{receiver.port}/bounces")
             yield Opened(shop, receiver, template, secret)
         finally:
             site.rows("DELETE FROM mailqueue.webhooks RETURNING 1")
-            site.run(receiving.__aexit__(None, None, None))  # type: ignore[arg-type]
+            site.run(receiving.__aexit__(None, None, None))
 
 
 def loaded(path: Path) -> Any:

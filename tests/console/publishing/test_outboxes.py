@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.contract.automation.publishing import OutboxTransport
 from mailqueue.publishing import outboxes
 from tests import make
 from tests.console.visiting import Visiting
@@ -80,7 +81,7 @@ async def test_a_message_that_stops_the_others_is_left_out(console: Visiting) ->
         project = await make.project_named(conn)
         hook = await webhook(conn, "https://app.example.com/hooks")
         await outboxes.add(
-            conn, project, "orders", transport="webhook", target=str(hook), by="tests"
+            conn, project, "orders", transport=OutboxTransport.WEBHOOK, target=str(hook), by="tests"
         )
         first, _ = [await publish(conn, number, outbox="orders") for number in range(2)]
         await ann.log_in("ann")
