@@ -214,6 +214,25 @@ SELECT mailqueue.describe_columns('email_accounts', ARRAY[
     ['updated_at', 'Time of the last change.']
 ]);
 
+SELECT mailqueue.describe_columns('delivery_channels', ARRAY[
+    ['id', 'Id of the channel, in notification_channels.'],
+    ['user_id', 'Id of the person who is notified there, in inbox_users.'],
+    ['channel_type', 'slack or whatsapp.'],
+    ['status', 'active, error, opted_out or disconnected.'],
+    ['slack_channel_id', 'Id of the channel at Slack; NULL: WhatsApp.'],
+    ['workspace', 'Id of the workspace at Slack; NULL: not known, or WhatsApp.'],
+    ['whatsapp_phone_number', 'Number that is written to, as E.164; NULL: Slack.'],
+    ['twilio_sid', 'Account at Twilio that delivers; NULL: Slack.'],
+    ['key_version',
+     'Number of the data key of the project that seals the token, 1 for the first; NULL: none is sealed.'],
+    ['consent_given', 'Whether the person agreed to messages by WhatsApp and has not withdrawn it.'],
+    ['consent_given_at', 'Time at which the person agreed; NULL: no consent is needed.'],
+    ['last_error', 'Why the last delivery failed, or why the channel was disconnected.'],
+    ['project_id', 'Id of the project.'],
+    ['created_at', 'Time at which it was added.'],
+    ['updated_at', 'Time of the last change.']
+]);
+
 SELECT mailqueue.describe_columns('notification_log', ARRAY[
     ['id', 'Id of the notification.'],
     ['user_id', 'Id of the person who is notified, in inbox_users.'],

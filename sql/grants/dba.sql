@@ -37,7 +37,8 @@ BEGIN
         'EXECUTE ON FUNCTION mailqueue.rates_of_sender(integer),
             mailqueue.parse_network(text), mailqueue.rate_words(numeric, numeric, numeric, numeric,
             bigint, bigint, bigint, numeric, numeric)',  -- in these
-        'SELECT ON mailqueue.webhook_status, mailqueue.email_accounts, mailqueue.notification_log',
+        'SELECT ON mailqueue.webhook_status, mailqueue.email_accounts, mailqueue.delivery_channels,
+            mailqueue.notification_log',
         'EXECUTE ON FUNCTION mailqueue.list_consumers(), mailqueue.list_queue_keys(), mailqueue.service_board(),
             mailqueue.ready_webhooks(timestamptz)',  -- in health
         'EXECUTE ON FUNCTION mailqueue.why(uuid), mailqueue.template_of(uuid), mailqueue.sending_refusal(),

@@ -21,7 +21,7 @@ BEGIN
             mailqueue.wake_gmail_inboxes(text),
             mailqueue.retry_notifications(uuid, uuid[], text)',
         'SELECT ON mailqueue.inbox_users, mailqueue.filter_rules, mailqueue.muted_senders, mailqueue.email_accounts,
-            mailqueue.notification_log',
+            mailqueue.delivery_channels, mailqueue.notification_log',
         'SELECT (id, project_id, host, port) ON mailqueue.mailboxes',
         'EXECUTE ON FUNCTION mailqueue.add_notification_channel(uuid, uuid, uuid, bytea, text, text, text),
             mailqueue.reconnect_channel(uuid, uuid, bytea, text, text),

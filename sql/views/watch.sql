@@ -25,6 +25,25 @@ COMMENT ON VIEW mailqueue.email_accounts IS
     'Watched inboxes: active, paused or error, with the last and the next scan, the historyId of Gmail and the number '
     'of the data key that seals the password or token.';
 
+DROP VIEW IF EXISTS mailqueue.delivery_channels CASCADE;
+CREATE VIEW mailqueue.delivery_channels AS
+SELECT c.id, c.project_id, c.user_id, c.channel_type, c.status, c.slack_channel_id, c.workspace,
+       n.phone_number AS whatsapp_phone_number, c.twilio_sid,
+       CASE WHEN length(c.sealed_token) > 17
+            THEN (SELECT count(o.id)::smallint
+                    FROM mailqueue.data_keys AS k
+                    JOIN mailqueue.data_keys AS o ON o.project_id = k.project_id
+                                                 AND (o.created_at, o.id) <= (k.created_at, k.id)
+                   WHERE k.id = encode(substring(c.sealed_token FROM 2 FOR 16), 'hex')::uuid) END AS key_version,
+       n.channel_id IS NOT NULL AND n.withdrawn_at IS NULL AS consent_given, n.given_at AS consent_given_at,
+       c.last_error, c.created_at, c.updated_at
+  FROM mailqueue.notification_channels AS c
+  LEFT JOIN mailqueue.channel_consents AS n ON n.channel_id = c.id
+ WHERE (SELECT mailqueue.sees_all()) OR c.project_id = (SELECT mailqueue.tenant());
+COMMENT ON VIEW mailqueue.delivery_channels IS
+    'Channels of persons whose inboxes are watched: active, error, opted_out or disconnected, with the consent of '
+    'WhatsApp and the number of the data key that seals the token.';
+
 DROP VIEW IF EXISTS mailqueue.notification_log CASCADE;
 CREATE VIEW mailqueue.notification_log AS
 SELECT n.id, n.project_id, n.user_id, n.email_account_id, n.notification_channel_id, n.kind, n.summary_id, n.rule_id,

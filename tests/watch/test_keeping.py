@@ -60,6 +60,7 @@ async def test_a_tenant_reaches_nothing_of_another(conn: Conn) -> None:
             "filter_rules",
             "muted_senders",
             "email_accounts",
+            "delivery_channels",
             "notification_log",
         ):
             assert await make.rows(conn, f"SELECT id FROM mailqueue.{relation}") == []

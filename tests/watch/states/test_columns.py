@@ -1,4 +1,6 @@
-"""View email_accounts says where a scan at Gmail begins, and which key seals what it needs."""
+"""Views of inboxes and channels say where a scan at Gmail begins, and which key seals what they
+need.
+"""
 
 import pytest
 
@@ -9,6 +11,7 @@ from mailqueue.vault.rotation import rotate
 from tests import make
 from tests.watch import watching
 from tests.watch.gmail.watched import watched
+from tests.watch.watching import PHONE
 from tests.webhooks.delivering import master
 
 pytestmark = pytest.mark.anyio
@@ -50,3 +53,28 @@ async def test_the_history_of_gmail_is_where_the_next_scan_begins(conn: Conn) ->
     assert await make.scalar(conn, query, inbox_id) == "1003"
     await conn.execute("UPDATE mailqueue.mailboxes SET provider = 'imap'")
     assert await make.scalar(conn, query, inbox_id) is None
+
+
+async def test_a_channel_has_the_number_of_its_key_and_the_consent_of_its_person(
+    database: DatabaseSettings,
+) -> None:
+    query = (
+        "SELECT channel_type, status, key_version, consent_given, consent_given_at IS NOT NULL,"
+        " whatsapp_phone_number FROM mailqueue.delivery_channels ORDER BY channel_type"
+    )
+    async with connect(database) as conn:
+        owner = await watching.user(conn, "bob@example.com")
+        slack = await watching.channel(conn, owner)
+        await watching.phone(conn, owner)
+        phone = ("whatsapp", "active", 1, True, True, PHONE)
+        assert await make.rows(conn, query) == [("slack", "active", 1, False, False, None), phone]
+        await rotate(conn, master(), project="default", is_forced=True, by="tests")
+        await conn.execute(
+            "SELECT mailqueue.disconnect_channel(project_id, %s, 'tests')"
+            " FROM mailqueue.notification_channels WHERE id = %s",
+            (slack, slack),
+        )
+        assert await make.rows(conn, query) == [
+            ("slack", "disconnected", None, False, False, None),
+            ("whatsapp", "active", 2, True, True, PHONE),
+        ]
