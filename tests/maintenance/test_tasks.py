@@ -252,6 +252,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "schedule_recipients": 0,
         "schedule_runs": 0,
         "schedules": 0,
+        "broadcasts": 0,
         "stats_latency": 0,
         "stats_minutes": 0,
         "stats_quarters": 0,

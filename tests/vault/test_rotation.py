@@ -46,6 +46,7 @@ NOT_SEALED = {
     ("dead_letters", "digest"),
     ("erasures", "address_hash"),
     ("export_parts", "data"),
+    ("import_parts", "data"),
     ("idempotency_keys", "fingerprint"),
     ("inbox_consents", "state_hash"),
     ("inbox_links", "token_hash"),

@@ -67,7 +67,7 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM mailqueue.check_tenant(q.project_id);
-    v_told := coalesce(': ' || q.last_error, '');
+    v_told := coalesce(': ' || coalesce(q.last_error, mailqueue.inbox_pause_words(q.id)), '');
     IF q.status = 'held' THEN
         RETURN format('row of queue %s, held until a person decides%s', q.queue, v_told)
             || mailqueue.next_step('row', 'held', q.id, q.project_id);

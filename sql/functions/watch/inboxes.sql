@@ -144,3 +144,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.remove_mailbox(uuid, uuid, text) IS
     'Stop watching an inbox and delete its credentials and notifications; false if there is none with that id.';
+
+CREATE OR REPLACE FUNCTION mailqueue.inbox_pause_words(p_id uuid) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('paused by %s, only its login is checked until mailqueue watch inbox resume %s', m.paused_by, m.id)
+      FROM mailqueue.mailboxes AS m WHERE m.id = p_id AND m.paused_by IS NOT NULL
+$$;
+COMMENT ON FUNCTION mailqueue.inbox_pause_words(uuid) IS 'By whom a watched inbox is paused; NULL if it is not.';

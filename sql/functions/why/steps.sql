@@ -71,14 +71,14 @@ AS $$
            ('row', 'no_worker', 'to start one: mailqueue worker {value}'),
            ('row', 'assigned', 'to see its attempts: mailqueue queue show {id}'),
            ('row', 'silent', 'another worker takes it over: mailqueue worker {value}'),
-           ('row', 'held', 'to queue it again: mailqueue queue requeue {id}; to give it up: mailqueue queue cancel'
-                           ' {id}'),
+           ('row', 'held', 'to queue it again: mailqueue queue requeue {id}; to end it: mailqueue queue cancel {id}'),
            ('row', 'failed', 'to queue it again: mailqueue queue requeue {id}'),
            ('row', 'cancelled', 'to queue it again: mailqueue queue requeue {id}'),
            ('row', 'stopped', 'to see it: mailqueue operation show {id}'),
            ('row', 'unmatched', 'to queue it again: mailqueue queue requeue {id}'),
            ('row', 'merged', 'to see it: mailqueue queue show {id}'),
            ('row', 'delivered', 'to see it: mailqueue queue show {id}'),
+           ('row', 'erased', 'to see it: mailqueue queue show {id}'),
            ('row', 'deleted', 'to see it: mailqueue queue show {id}'),
            ('row', 'done', 'to see it: mailqueue queue show {id}'),
            ('schedule', 'pending', 'to see its next runs: mailqueue schedule preview {id}{in_project}; to stop it:'

@@ -23,7 +23,7 @@ def test_inbox_watch_is_set_up_and_taken_down_by_commands(on_fresh_db: Cli) -> N
     (inbox,) = cli.json("watch", "inbox", "list")["data"]
     assert (inbox["status"], inbox["last_scanned_at"]) == ("active", None)
     assert cli.json("watch", "inbox", "pause", inbox["id"])["status"] == "paused"
-    assert "held until a person decides: paused by" in cli("why", inbox["id"]).stdout
+    assert f"watch inbox resume {inbox['id']}" in cli("why", inbox["id"]).stdout
     assert cli.json("watch", "inbox", "resume", inbox["id"])["status"] == "active"
     assert cli.json("watch", "inbox", "scan", inbox["id"])["id"] == inbox["id"]
     again = ("watch", "inbox", "reconnect", inbox["id"], "--password-env", "INBOX_PASSWORD")
