@@ -80,6 +80,7 @@ OTHERS = {
     "held": ("custom-smtp", "status = 'held'"),
     "unmatched": ("inbound", "status = 'unmatched', finished_at = now()"),
     "stopped": ("operations", "status = 'stopped', finished_at = now()"),
+    "erased": ("imports", "status = 'erased', finished_at = now()"),
     "deleted": ("exports", "status = 'deleted', finished_at = now()"),
     "merged": ("notifications", "status = 'merged', summary_id = id, finished_at = now()"),
     "delivered": ("notifications", "status = 'delivered', finished_at = now()"),
