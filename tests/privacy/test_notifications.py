@@ -38,6 +38,26 @@ async def test_an_erasure_deletes_what_names_the_person_and_stops_rules_about_th
     assert pattern
 
 
+async def test_what_was_noted_of_somebody_who_wrote_to_an_inbox_is_exported_and_erased(
+    desk: MaintenanceContext,
+) -> None:
+    owner, inbox_id, _ = await watching.person(desk.conn, 1, 1)
+    await watching.record(desk.conn, inbox_id, KEY, "About my divorce")
+    wrote = "UPDATE mailqueue.notifications SET sender_name = %s, sender_address = %s"
+    await desk.conn.execute(wrote, ("Zoe Third", "zoe@third.example"))
+    await desk.conn.commit()
+    lend, spellings = persons.lending(desk.conn), persons.spellings_of("zoe@third.example")
+    found = str(await export_from_all(lend, spellings, context=desk))
+    assert all(text in found for text in ("Zoe Third", "zoe@third.example", "About my divorce"))
+    await erased(desk, "zoe@third.example")
+
+    query = "SELECT coalesce(string_agg(n::text, ''), '') FROM mailqueue.notifications AS n"
+    left = await make.scalar(desk.conn, query)
+    assert not any(text in left for text in ("Zoe", "third.example", "divorce"))
+    inbox = "SELECT count(*) FROM mailqueue.mailboxes WHERE user_id = %s"
+    assert await make.scalar(desk.conn, inbox, owner) == 1, "the owner of the inbox goes on"
+
+
 async def test_an_export_has_the_number_of_a_phone_and_an_erasure_deletes_it(
     desk: MaintenanceContext,
 ) -> None:
