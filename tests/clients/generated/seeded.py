@@ -73,6 +73,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
             {"name": "api", "provider_type": "postmark", "credentials": {"server_token": "x"}},
         )["id"]
         export = made("/v1/analytics/export", {"kind": "suppressions"})["id"]
+        begun = http.post("/v1/contacts/imports", content="email\neve@example.com\n")
         shares = [{"name": one, "share": 50, "subject": one} for one in ("A", "B")]
         compared = {"name": "spring", "html_body": "<p>Hello</p>", "variants": shares}
         test = made("/v1/analytics/ab-tests", compared)["id"]
@@ -97,6 +98,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "email_hash": "bob@example.com",
         "config_id": sender,
         "export_id": export,
+        "import_id": begun.json()["id"],
         "ab_test_id": test,
         "key_id": key,
         "dkim_key_id": signing,
