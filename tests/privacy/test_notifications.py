@@ -38,7 +38,7 @@ async def test_an_erasure_deletes_what_names_the_person_and_stops_rules_about_th
     assert pattern
 
 
-async def test_what_was_noted_of_somebody_who_wrote_to_an_inbox_is_exported_and_erased(
+async def test_what_was_noted_of_the_sender_of_a_mail_is_exported_and_erased(
     desk: MaintenanceContext,
 ) -> None:
     owner, inbox_id, _ = await watching.person(desk.conn, 1, 1)
