@@ -55,6 +55,7 @@ from mailqueue.console.suppression import pages as suppression_pages
 from mailqueue.console.templates import acting as templates_acting
 from mailqueue.console.templates import comparing as templates_comparing
 from mailqueue.console.templates import pages as templates_pages
+from mailqueue.console.templates import parts as templates_parts
 from mailqueue.console.templates import preview as templates_preview
 from mailqueue.console.templates import trying as templates_trying
 from mailqueue.console.templates import writing as templates_writing
@@ -116,6 +117,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *watch_notifications.PAGES,
     *templates_pages.PAGES,
     *templates_writing.PAGES,
+    *templates_parts.PAGES,
     *templates_acting.PAGES,
     *templates_preview.PAGES,
     *templates_comparing.PAGES,

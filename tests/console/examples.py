@@ -14,6 +14,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.inbox import rules
 from mailqueue.operations import background
 from mailqueue.sequences import enrollments
+from mailqueue.templates import writing
+from mailqueue.templates.model import PartKind
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.timed_events import events
 from tests import make
@@ -74,6 +76,9 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
     user = await manage.find(conn, made.name)
     template = await published(conn, project_id, slug="news", name=subject[:100])
     shared = await published(conn, None, slug=f"shared-by-{project}")
+    part, platform_part = [
+        await _part(conn, owner, f"part-of-{project}"[:90], subject) for owner in (project_id, None)
+    ]
     key = await issue_key(conn, project, subject[:100], is_test=False)
     operation = await background.begin(
         conn,
@@ -223,6 +228,8 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "email_id": str(email),
         "template": str(template.id),
         "platform_template": str(shared.id),
+        "part_id": part,
+        "platform_part": platform_part,
         "version": "1",
         "number": "0",
         "user": str(user.id),
@@ -237,6 +244,15 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "sender": str(await make.scalar(conn, public_id, sender)),
         "event_id": str(await make.scalar(conn, event, project_id)),
     }
+
+
+async def _part(conn: Conn, project_id: UUID | None, name: str, source: str) -> str:
+    """Store a partial; return its id."""
+    await writing.put_part(
+        conn, project_id, name=name, kind=PartKind.PARTIAL, source=source, by=source[:100]
+    )
+    found = await writing.list_parts(conn, project_id)
+    return next(str(each.id) for each in found if each.name == name)
 
 
 def path_of(path: str, values: Mapping[str, str | UUID]) -> str:

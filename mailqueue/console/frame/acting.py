@@ -35,6 +35,8 @@ class ActPage:
     preview: Callable[[PageContext, Conn], Awaitable[ActPreview]]
     verb: Callable[[PageContext, Conn], Awaitable[str]]
     is_destructive: bool = False
+    on_installation: bool = False
+    """Whether the verb acts on the installation, not on the project in the path."""
 
     async def ask(self, context: PageContext) -> Response:
         """Show what will happen, and the button."""
@@ -43,7 +45,7 @@ class ActPage:
     async def act(self, context: PageContext) -> Response:
         """Do it, once."""
         try:
-            async with context.acting_once() as conn:
+            async with context.acting_once(on_installation=self.on_installation) as conn:
                 after = await self.verb(context, conn)
         except DoneBefore:
             return context.redirect(f"{_above(context)}?done=before")
@@ -52,7 +54,8 @@ class ActPage:
         return context.redirect(after)
 
     async def _shown(self, context: PageContext, fault: str = "") -> Response:
-        async with context.connection() as conn:
+        lent = context.installation() if self.on_installation else context.connection()
+        async with lent as conn:
             preview = await self.preview(context, conn)
         return context.form_page(
             "frame/act.html",

@@ -44,7 +44,8 @@ class FormPage(Generic[Form]):
         given = context.request.query_params
         if self.first is None:
             return self._shown(context, typed_of(self.schema, given))
-        async with context.connection() as conn:
+        lent = context.installation() if self.on_installation else context.connection()
+        async with lent as conn:
             first = await self.first(context, conn)
         typed = typed_of(self.schema, {**first, **given})
         return self._shown(context, typed, version=_version_of(first))

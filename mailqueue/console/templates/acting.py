@@ -1,18 +1,17 @@
-"""Acts on templates: publish and archive; of the platform's also copy to a project, delete."""
+"""Acts on templates: publish and archive a version, copy, delete."""
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from http import HTTPStatus
+from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage, act_pages
 from mailqueue.console.templates.owner import (
-    PLATFORM_TEMPLATE,
-    PROJECT_TEMPLATE,
+    OWNERS,
+    acting_once,
     connection,
     find_own_template,
     find_template,
@@ -43,7 +42,7 @@ async def publish(context: PageContext) -> Response:
         compiler = context.console.compile_process
         # Its CSS is inlined first: no transaction is open while the process works.
         sent = await versions.inlined(partial(connection, context), compiler, template, version)
-        async with _publishing_once(context) as conn:
+        async with acting_once(context) as conn:
             await versions.publish_inlined(conn, template, version, sent, by=context.user.by)
     except DoneBefore:
         return _done(context, template, "before")
@@ -69,7 +68,7 @@ async def archive(context: PageContext) -> Response:
     """Archive a version."""
     template, version = await _version_of(context)
     try:
-        async with _publishing_once(context) as conn:
+        async with acting_once(context) as conn:
             await versions.archive(conn, template, version, by=context.user.by)
     except DoneBefore:
         return _done(context, template, "before")
@@ -77,22 +76,20 @@ async def archive(context: PageContext) -> Response:
 
 
 async def ask_copying(context: PageContext) -> Response:
-    """Show the form that copies a template to a project."""
+    """Show the form that copies a template."""
     typed = {name: context.query(name) for name in ("to", "slug")}
     return _copying(context, await _template(context), typed)
 
 
 async def copy(context: PageContext) -> Response:
-    """Copy a template with its published version to a project."""
+    """Copy a template with its published version: of the platform to a project, else within it."""
     template = await _template(context)
     typed = {name: text_of(context.form, name) for name in ("to", "slug")}
     try:
-        async with context.acting_once(on_installation=True) as conn:
-            project = await projects_manage.find(conn, typed["to"])
-            if project.deleted_at is not None:
-                raise InvalidField("to", "this project is deleted")
+        async with acting_once(context) as conn:
+            to = await _project_to_copy_to(context, conn, typed["to"])
             slug = typed["slug"] or None
-            await cloning.clone(conn, template, to=project.id, slug=slug, by=context.user.by)
+            copied = await cloning.clone(conn, template, to=to, slug=slug, by=context.user.by)
     except DoneBefore:
         return _done(context, template, "before")
     except InvalidField as exc:
@@ -101,20 +98,37 @@ async def copy(context: PageContext) -> Response:
         return _copying(context, template, typed, {"to": sentence(str(exc))})
     except Conflict as exc:
         return _copying(context, template, typed, {"slug": sentence(str(exc))})
+    if context.project is not None:
+        return _done(context, copied, "copied_here")
     return _done(context, template, "copied")
+
+
+async def _project_to_copy_to(context: PageContext, conn: Conn, name: str) -> UUID:
+    """Return the id of the project in the path, else of the one that was typed.
+
+    Raises:
+        NotFound: there is no such project.
+        InvalidField: it is deleted.
+    """
+    if context.project is not None:
+        return context.project.id
+    project = await projects_manage.find(conn, name)
+    if project.deleted_at is not None:
+        raise InvalidField("to", "this project is deleted")
+    return project.id
 
 
 async def ask_removal(context: PageContext) -> Response:
     """Show what deleting a template does, and the form that does it."""
-    template = await _template(context)
+    template = await _own_template(context)
     return context.page("templates/remove.html", found=template, path_of=path_of)
 
 
 async def remove(context: PageContext) -> Response:
     """Delete a template with its versions."""
     try:
-        async with context.acting_once(on_installation=True) as conn:
-            template = await find_template(context, conn)
+        async with acting_once(context) as conn:
+            template = await find_own_template(context, conn)
             await writing.remove(conn, template, by=context.user.by)
     except DoneBefore:
         return context.redirect(path_of(context, done="before"))
@@ -124,6 +138,11 @@ async def remove(context: PageContext) -> Response:
 async def _template(context: PageContext) -> TemplateRow:
     async with connection(context) as conn:
         return await find_template(context, conn)
+
+
+async def _own_template(context: PageContext) -> TemplateRow:
+    async with connection(context) as conn:
+        return await find_own_template(context, conn)
 
 
 async def _version_of(context: PageContext) -> tuple[TemplateRow, VersionRow]:
@@ -151,26 +170,16 @@ def _done(context: PageContext, template: TemplateRow, done: str) -> Response:
     return context.redirect(path_of(context, template.id, done=done))
 
 
-def _publishing_once(context: PageContext) -> AbstractAsyncContextManager[Conn]:
-    return context.acting_once(on_installation=context.project is None)
-
-
 PAGES: tuple[ConsolePage, ...] = tuple(
     page
-    for path, right, ask, act, keeps, step_up in (
-        *(
-            (f"{path}/versions/{{version}}/{name}", right, ask, act, (), False)
-            for path, right in (
-                (PLATFORM_TEMPLATE, Right.ADMINISTER),
-                (PROJECT_TEMPLATE, Right.CONFIGURE),
-            )
-            for name, ask, act in (
-                ("publish", ask_publishing, publish),
-                ("archive", ask_archiving, archive),
-            )
-        ),
-        (f"{PLATFORM_TEMPLATE}/copy", Right.ADMINISTER, ask_copying, copy, ("to", "slug"), False),
-        (f"{PLATFORM_TEMPLATE}/remove", Right.ADMINISTER, ask_removal, remove, (), True),
+    for each in OWNERS
+    for path, ask, act, keeps, step_up in (
+        ("versions/{version}/publish", ask_publishing, publish, (), False),
+        ("versions/{version}/archive", ask_archiving, archive, (), False),
+        ("copy", ask_copying, copy, ("to", "slug"), False),
+        ("remove", ask_removal, remove, (), True),
     )
-    for page in act_pages(path, right, ask=ask, act=act, keeps=keeps, step_up=step_up)
+    for page in act_pages(
+        f"{each.template}/{path}", each.right, ask=ask, act=act, keeps=keeps, step_up=step_up
+    )
 )

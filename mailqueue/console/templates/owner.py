@@ -1,9 +1,11 @@
 """Whose templates a page shows: those of the project in its path, else the platform's."""
 
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from urllib.parse import quote
 from uuid import UUID
 
+from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import NotFound
@@ -19,6 +21,21 @@ PROJECT_TEMPLATE = f"{PROJECT}/{{template}}"
 _DIGITS = 9
 
 
+@dataclass(frozen=True, slots=True)
+class TemplateOwner:
+    """The paths of an owner's templates and of one of them, and the right to write them."""
+
+    path: str
+    template: str
+    right: Right
+
+
+OWNERS = (
+    TemplateOwner(PLATFORM, PLATFORM_TEMPLATE, Right.ADMINISTER),
+    TemplateOwner(PROJECT, PROJECT_TEMPLATE, Right.CONFIGURE),
+)
+
+
 def owner_of(context: PageContext) -> UUID | None:
     """Return the id of the project in the path; None: the platform."""
     return None if context.project is None else context.project.id
@@ -27,6 +44,15 @@ def owner_of(context: PageContext) -> UUID | None:
 def connection(context: PageContext) -> AbstractAsyncContextManager[Conn]:
     """Yield a connection for the project in the path, else for the installation."""
     return context.installation() if context.project is None else context.connection()
+
+
+def acting_once(context: PageContext) -> AbstractAsyncContextManager[Conn]:
+    """Yield a connection as `connection` does, for the form's action.
+
+    Raises:
+        DoneBefore: the form was sent before.
+    """
+    return context.acting_once(on_installation=context.project is None)
 
 
 def path_of(context: PageContext, *parts: object, **query: object) -> str:

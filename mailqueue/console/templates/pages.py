@@ -29,6 +29,7 @@ DONE = {
     "published": "The version was published. Emails accepted from now on use it.",
     "archived": "The version was archived.",
     "copied": "The template was copied. The project uses its own from now on.",
+    "copied_here": "This is the copy. Its published version is the one that was copied.",
     "removed": "The template was deleted.",
     "before": "This was done before, and was not done again.",
 }

@@ -1,20 +1,21 @@
-"""Pages that write the platform's templates: a new one, its details, and a new version."""
+"""Pages that write templates: a new one, its details, and a new version."""
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.frame.page import ConsolePage, act_pages
 from mailqueue.console.templates.owner import (
-    PLATFORM,
-    PLATFORM_TEMPLATE,
+    OWNERS,
+    acting_once,
     connection,
-    find_template,
+    find_own_template,
+    owner_of,
     path_of,
 )
 from mailqueue.core.errors import Conflict, InvalidField
@@ -30,9 +31,6 @@ from mailqueue.templates.model import (
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 
-NEW = f"{PLATFORM}/new"
-CHANGE = f"{PLATFORM_TEMPLATE}/change"
-VERSION = f"{PLATFORM_TEMPLATE}/version"
 DETAILS = ("name", "description", "category", "language")
 BODIES = ("html_body", "text_body", "variables_schema")
 
@@ -48,8 +46,8 @@ async def create(context: PageContext) -> Response:
     given = {name: value or None for name, value in typed.items() if name != "slug"}
     new = NewTemplate(typed["slug"], **given)
     try:
-        async with context.acting_once(on_installation=True) as conn:
-            made = await writing.create(conn, None, new=new, by=context.user.by)
+        async with acting_once(context) as conn:
+            made = await writing.create(conn, owner_of(context), new=new, by=context.user.by)
     except DoneBefore:
         return context.redirect(path_of(context, done="before"))
     except InvalidField as exc:
@@ -72,7 +70,7 @@ async def change(context: PageContext) -> Response:
     typed = {name: text_of(context.form, name) for name in DETAILS}
     changes = typed | {"description": typed["description"] or None}
     try:
-        async with context.acting_once(on_installation=True) as conn:
+        async with acting_once(context) as conn:
             await writing.change(conn, template, changes=changes, by=context.user.by)
     except DoneBefore:
         return context.redirect(path_of(context, template.id, done="before"))
@@ -107,8 +105,8 @@ async def add_version(context: PageContext) -> Response:
         new = _new_version(template, typed, texts)
         compiler = context.console.compile_process
         # Compiled first: no transaction is open while the process works.
-        drafted = await versions.draft(context.installation, compiler, template, new=new)
-        async with context.acting_once(on_installation=True) as conn:
+        drafted = await versions.draft(partial(connection, context), compiler, template, new=new)
+        async with acting_once(context) as conn:
             await versions.add_drafted(conn, template, drafted, by=context.user.by)
     except DoneBefore:
         return context.redirect(path_of(context, template.id, done="before"))
@@ -154,7 +152,7 @@ def _schema(text: str) -> dict[str, Any] | None:
 
 async def _template(context: PageContext) -> TemplateRow:
     async with connection(context) as conn:
-        return await find_template(context, conn)
+        return await find_own_template(context, conn)
 
 
 async def _newest(
@@ -162,7 +160,7 @@ async def _newest(
 ) -> tuple[TemplateRow, VersionRow | None, Mapping[str, StoredText]]:
     """Return the template, its newest version, and the texts of that one by language."""
     async with connection(context) as conn:
-        template = await find_template(context, conn)
+        template = await find_own_template(context, conn)
         if template.newest is None:
             return template, None, {}
         version = await versions.find(conn, template, number=template.newest)
@@ -174,7 +172,11 @@ def _new(
     context: PageContext, typed: Mapping[str, str], faults: Mapping[str, str] | None = None
 ) -> Response:
     return context.page(
-        "templates/new.html", status=_status(faults), path=NEW, typed=typed, faults=faults or {}
+        "templates/new.html",
+        status=_status(faults),
+        typed=typed,
+        faults=faults or {},
+        path_of=path_of,
     )
 
 
@@ -216,11 +218,13 @@ def _status(faults: Mapping[str, str] | None) -> HTTPStatus:
     return HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK
 
 
-PAGES = (
-    ConsolePage("GET", NEW, Right.ADMINISTER, ask_new),
-    ConsolePage("POST", NEW, Right.ADMINISTER, create, keeps=("slug", *DETAILS)),
-    ConsolePage("GET", CHANGE, Right.ADMINISTER, ask_change),
-    ConsolePage("POST", CHANGE, Right.ADMINISTER, change, keeps=DETAILS),
-    ConsolePage("GET", VERSION, Right.ADMINISTER, ask_version),
-    ConsolePage("POST", VERSION, Right.ADMINISTER, add_version, keeps=("subject", "note")),
+PAGES: tuple[ConsolePage, ...] = tuple(
+    page
+    for each in OWNERS
+    for path, ask, act, keeps in (
+        (f"{each.path}/new", ask_new, create, ("slug", *DETAILS)),
+        (f"{each.template}/change", ask_change, change, DETAILS),
+        (f"{each.template}/version", ask_version, add_version, ("subject", "note")),
+    )
+    for page in act_pages(path, each.right, ask=ask, act=act, keeps=keeps, step_up=False)
 )

@@ -80,6 +80,21 @@ ALLOWED = {
             "/{template}/compare",
             "/{template}/preview",
             "/{template}/preview/html",
+            "/parts",
+            "/parts/{part_id}",
+        )
+    },
+    **{
+        f"/console/projects/{{project}}/templates{end}": {"superadmin", "project_admin"}
+        for end in (
+            "/new",
+            "/{template}/change",
+            "/{template}/version",
+            "/{template}/copy",
+            "/{template}/remove",
+            "/parts/new",
+            "/parts/{part_id}/change",
+            "/parts/{part_id}/remove",
         )
     },
     **{
@@ -104,6 +119,11 @@ ALLOWED = {
             "/{platform_template}/versions/{version}/archive",
             "/{platform_template}/copy",
             "/{platform_template}/remove",
+            "/parts",
+            "/parts/new",
+            "/parts/{platform_part}",
+            "/parts/{platform_part}/change",
+            "/parts/{platform_part}/remove",
         )
     },
     "/console/audit": {"superadmin"},

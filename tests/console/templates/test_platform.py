@@ -1,4 +1,4 @@
-"""Templates in the console: those of a project are read, the platform's written, each act once."""
+"""Templates of the platform in the console: written, copied to a project, each act once."""
 
 from html import unescape
 
@@ -10,7 +10,7 @@ from mailqueue.templates.model import NewText, TemplateRow
 from mailqueue.web.security_headers import MAIL_POLICY
 from tests import make
 from tests.console.visiting import Visiting, Visitor
-from tests.templates.making import published, put_in_force, version_of
+from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
 
@@ -157,90 +157,3 @@ async def test_a_hostile_template_runs_nothing_in_its_preview(console: Visiting)
     assert "<p" not in missing.text
     assert missing.headers["content-security-policy"] == MAIL_POLICY
     assert 'id="fault-variables"' in refused.text
-
-
-async def test_a_project_reads_its_own_templates_and_the_platforms(console: Visiting) -> None:
-    async with console.visitor() as visitor, console.connection() as conn:
-        for name in ("shop", "blog"):
-            project = await make.project(conn, name)
-            await published(conn, project, slug=f"of-{name}")
-        shared = await published(conn, None, slug="shared")
-        theirs = await writing.find(conn, project, slug="of-blog")
-        await console.add_user("ben", "viewer", "shop")
-        await visitor.log_in("ben")
-        templates = "/console/projects/shop/templates"
-        listed = (await visitor.get(templates)).text
-        searched = (await visitor.get(f"{templates}?q=nothing")).text
-        one = (await visitor.get(f"{templates}/{shared.id}")).text
-
-        assert ("of-shop" in listed, "shared" in listed, "of-blog" in listed) == (True, True, False)
-        assert "No template has" in searched
-        assert "Write a version" not in one
-        for part in ("", "/preview", "/preview/html"):
-            assert (await visitor.get(f"{templates}/{theirs.id}{part}")).status_code == 404
-        assert (await visitor.get(PLATFORM)).status_code == 403
-        assert (await visitor.get(f"{PLATFORM}/{shared.id}/preview")).status_code == 403
-
-
-async def test_a_project_admin_rolls_a_template_back_to_the_version_before(
-    console: Visiting,
-) -> None:
-    async with console.visitor() as visitor, console.connection() as conn:
-        shop = await make.project(conn, "shop")
-        template = await published(conn, shop, slug="receipt")
-        newer = await version_of(conn, template, NewText("Wrong", "<p>Wrong</p>", "Wrong"))
-        await put_in_force(conn, template, newer)
-        draft = await version_of(conn, template)
-        await console.add_user("ann", "project_admin", "shop")
-        await visitor.log_in("ann")
-        path = f"/console/projects/shop/templates/{template.id}/versions/1/publish"
-        listed = (await visitor.get("/console/projects/shop/templates")).text
-        asked = (await visitor.get(path)).text
-        done = await visitor.submit(path, path)
-        after = (await visitor.get(done.headers["location"])).text
-        listed_after = (await visitor.get("/console/projects/shop/templates")).text
-        kept = await writing.find(conn, shop, slug="receipt")
-
-    assert f'href="{path}"' in listed
-    assert "Version 2 is archived, and can be published again." in unescape(asked)
-    assert "in every project" not in asked
-    assert "Emails accepted from now on use it." in after
-    assert "Roll back" not in listed_after, "no version below it was published"
-    assert (kept.published, kept.previous, kept.newest) == (1, None, draft.version)
-
-
-@pytest.mark.parametrize("role", ["support", "viewer"])
-async def test_who_may_not_configure_a_project_publishes_nothing(
-    console: Visiting, role: str
-) -> None:
-    async with console.visitor() as visitor, console.connection() as conn:
-        shop = await make.project(conn, "shop")
-        template = await published(conn, shop, slug="receipt")
-        await put_in_force(conn, template, await version_of(conn, template))
-        await console.add_user("ann", role, "shop")
-        await visitor.log_in("ann")
-        page = f"/console/projects/shop/templates/{template.id}"
-        shown = [(await visitor.get(each)).text for each in (page, page.rpartition("/")[0])]
-        path = f"{page}/versions/1/publish"
-        refused = await visitor.post(path, {"token": visitor.token(path)})
-
-    assert all("Roll back" not in each and "/publish" not in each for each in shown)
-    assert refused.status_code == 403
-
-
-async def test_a_project_does_not_publish_versions_of_the_platform(console: Visiting) -> None:
-    async with console.visitor() as visitor, console.connection() as conn:
-        await make.project(conn, "shop")
-        template = await published(conn, None, slug="otp")
-        await put_in_force(conn, template, await version_of(conn, template))
-        await console.add_user("ann", "project_admin", "shop")
-        await visitor.log_in("ann")
-        page = f"/console/projects/shop/templates/{template.id}"
-        shown = (await visitor.get(page)).text
-        path = f"{page}/versions/1/publish"
-        refused = await visitor.post(path, {"token": visitor.token(path)})
-        kept = await found(conn)
-
-    assert "Roll back" not in shown
-    assert refused.status_code == 404
-    assert kept.published == 2

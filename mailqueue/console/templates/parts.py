@@ -1,0 +1,218 @@
+"""Layouts and partials, which templates extend and include: listed, shown, written and deleted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import Field
+from starlette.responses import Response
+
+from mailqueue.administration.users.model import Right
+from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
+from mailqueue.console.frame.context import PageContext
+from mailqueue.console.frame.form import FormPage, form_pages
+from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.templates.owner import (
+    OWNERS,
+    PLATFORM,
+    TemplateOwner,
+    connection,
+    owner_of,
+    path_of,
+)
+from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
+from mailqueue.templates import writing
+from mailqueue.templates.model import PartKind, PartRow
+from mailqueue.web.schemas import Choices, FormSchema, TextLines
+
+MAX_CHARACTERS = 50_000
+"""Characters of a source that a form takes; the API and the CLI take more."""
+DONE = {
+    "stored": "It was stored. Versions that are written from now on use it.",
+    "removed": "It was deleted. Versions that use it keep it.",
+    "before": "This was done before, and was not done again.",
+}
+_KINDS = {
+    PartKind.LAYOUT: "layout, which bodies extend",
+    PartKind.PARTIAL: "partial, which bodies include",
+}
+
+
+class PartForm(FormSchema):
+    """The form of a layout or partial."""
+
+    kind: Annotated[PartKind, Choices(_KINDS)] = PartKind.PARTIAL
+    """Kind"""
+    source: Annotated[str, TextLines(), Field(max_length=MAX_CHARACTERS)]
+    """Source:
+    HTML or text with Jinja2; a layout has blocks, such as {% block content %}{% endblock %}"""
+
+
+class PartNameForm(FormSchema):
+    """The name of a layout or partial."""
+
+    name: Annotated[str, Field(max_length=100)]
+    """Name, by which bodies name it: lower-case letters, digits, ., _, / and -"""
+
+
+class NewPartForm(PartForm, PartNameForm):
+    """The form of a new layout or partial: its name first."""
+
+
+async def show_list(context: PageContext) -> Response:
+    """List layouts and partials by name; those of a project with those of the platform."""
+    async with connection(context) as conn:
+        found = await writing.list_parts(conn, owner_of(context))
+    return context.page(
+        "templates/parts.html",
+        parts=found,
+        path_of=path_of,
+        done=DONE.get(context.query("done"), ""),
+    )
+
+
+async def show_part(context: PageContext) -> Response:
+    """Show the source of a layout or partial."""
+    async with connection(context) as conn:
+        found = await _find(context, conn)
+    return context.page(
+        "templates/part.html",
+        part=found,
+        most=MAX_CHARACTERS,
+        path_of=path_of,
+        done=DONE.get(context.query("done"), ""),
+    )
+
+
+async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
+    """Return what the form of a layout or partial holds at first."""
+    found = await _find_own(context, conn)
+    return {"kind": found.kind, "source": found.source}
+
+
+async def add(context: PageContext, conn: Conn, form: NewPartForm) -> str:
+    """Create a layout or partial; return the path of its page.
+
+    Raises:
+        InvalidField: there is one of this name.
+    """
+    if any(each.name == form.name for each in await _own(context, conn)):
+        raise InvalidField("name", "there is a layout or partial of this name")
+    return await _put(context, conn, form.name, form)
+
+
+async def change(context: PageContext, conn: Conn, form: PartForm) -> str:
+    """Replace the source of a layout or partial; return the path of its page."""
+    found = await _find_own(context, conn)
+    return await _put(context, conn, found.name, form)
+
+
+async def preview_removal(context: PageContext, conn: Conn) -> ActPreview:
+    """Return what ends with a layout or partial."""
+    found = await _find_own(context, conn)
+    return ActPreview(
+        found.name,
+        "Versions that use it keep it; none that is written from now on can name it. "
+        "It cannot be undone.",
+    )
+
+
+async def remove(context: PageContext, conn: Conn) -> str:
+    """Delete the layout or partial; return the path of the list."""
+    found = await _find_own(context, conn)
+    await writing.remove_part(conn, owner_of(context), name=found.name, by=context.user.by)
+    return path_of(context, "parts", done="removed")
+
+
+async def _put(context: PageContext, conn: Conn, name: str, form: PartForm) -> str:
+    owner, by = owner_of(context), context.user.by
+    source = form.source.replace("\r\n", "\n")
+    await writing.put_part(conn, owner, name=name, kind=form.kind, source=source, by=by)
+    made = next(each for each in await _own(context, conn) if each.name == name)
+    return path_of(context, "parts", made.id, done="stored")
+
+
+async def _own(context: PageContext, conn: Conn) -> Sequence[PartRow]:
+    """Return the layouts and partials that pages of this owner write."""
+    owner = owner_of(context)
+    return [each for each in await writing.list_parts(conn, owner) if each.project_id == owner]
+
+
+async def _find(context: PageContext, conn: Conn) -> PartRow:
+    """Return the layout or partial in the path, also one of the platform that a project uses.
+
+    Raises:
+        NotFound: there is none.
+    """
+    return _with_id(context, await writing.list_parts(conn, owner_of(context)))
+
+
+async def _find_own(context: PageContext, conn: Conn) -> PartRow:
+    """Return the layout or partial in the path, to be changed.
+
+    Raises:
+        NotFound: there is none, or it is one of the platform that a project uses.
+    """
+    return _with_id(context, await _own(context, conn))
+
+
+def _with_id(context: PageContext, parts: Sequence[PartRow]) -> PartRow:
+    name = "platform_part" if context.project is None else "part_id"
+    part_id = context.id_in_path(name, "layout or partial")
+    for each in parts:
+        if each.id == part_id:
+            return each
+    raise NotFound("layout or partial", part_id)
+
+
+def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
+    path, is_platform = f"{owner.path}/parts", owner.path == PLATFORM
+    part = f"{path}/{{platform_part}}" if is_platform else f"{path}/{{part_id}}"
+    read = Right.ADMINISTER if is_platform else Right.READ
+    return (
+        ConsolePage("GET", path, read, show_list),
+        ConsolePage("GET", part, read, show_part),
+        *form_pages(
+            f"{path}/new",
+            owner.right,
+            FormPage(
+                "Create a layout or partial",
+                "Store it",
+                NewPartForm,
+                add,
+                lead="Templates share it: a change is written once, and reaches the versions that "
+                "are written from then on.",
+                on_installation=is_platform,
+            ),
+        ),
+        *form_pages(
+            f"{part}/change",
+            owner.right,
+            FormPage(
+                "Change the layout or partial",
+                "Save",
+                PartForm,
+                change,
+                consequence="Versions that were written before keep what they have: write a new "
+                "version of a template for it to use the change.",
+                on_installation=is_platform,
+                first=first,
+            ),
+        ),
+        *button_pages(
+            f"{part}/remove",
+            owner.right,
+            ActPage(
+                "Delete",
+                "Delete it",
+                preview_removal,
+                remove,
+                is_destructive=True,
+                on_installation=is_platform,
+            ),
+            step_up=True,
+        ),
+    )
+
+
+PAGES = tuple(page for owner in OWNERS for page in _pages(owner))
