@@ -4,6 +4,8 @@ from mailqueue.console.ab_tests import acting as ab_tests_acting
 from mailqueue.console.ab_tests import pages as ab_tests_pages
 from mailqueue.console.analytics import pages as analytics_pages
 from mailqueue.console.audit import pages as audit_pages
+from mailqueue.console.bridge import pages as bridge_pages
+from mailqueue.console.bridge import replaying as bridge_replaying
 from mailqueue.console.campaigns import pages as campaigns_pages
 from mailqueue.console.contacts import changing as contacts_changing
 from mailqueue.console.contacts import lists as contacts_lists
@@ -135,6 +137,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *webhooks_delivering.PAGES,
     *publishing_pages.PAGES,
     *publishing_changing.PAGES,
+    *bridge_pages.PAGES,
+    *bridge_replaying.PAGES,
     *exports_pages.PAGES,
     *users_pages.PAGES,
     *changing.PAGES,

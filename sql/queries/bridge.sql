@@ -26,9 +26,11 @@ FROM mailqueue.pick_dead_letters(%(project_id)s, %(ids)s::uuid[], %(type)s, %(si
 SELECT mailqueue.settle_dead_letters(%(project_id)s, %(ids)s::uuid[], %(reasons)s::text[], %(detail)s::jsonb, %(by)s);
 
 -- name: list_dead_letters :many
--- Dead letters of a project, newest first.
-SELECT d.id, d.queue, d.message_id, d.type, d.content_type, d.headers, d.body, d.reason, d.deliveries, d.status,
-       d.created_at, d.replayed_at
+-- Dead letters of a project, newest first; headers and body, which may be large, only of one that is named.
+SELECT d.id, d.queue, d.message_id, d.type, d.content_type,
+       CASE WHEN %(id)s::uuid IS NULL THEN '{}' ELSE d.headers END AS headers,
+       CASE WHEN %(id)s::uuid IS NOT NULL THEN d.body END AS body,
+       d.reason, d.deliveries, d.status, d.created_at, d.replayed_at
 FROM mailqueue.dead_letters AS d
 WHERE d.project_id = %(project_id)s
   AND (%(before)s::uuid IS NULL OR d.id < %(before)s)

@@ -9,25 +9,24 @@ import pytest
 
 from mailqueue.bridge import letters, store
 from mailqueue.bridge.handling import handle
-from mailqueue.bridge.model import ConsumedEvent, Dead, LetterFilter, QueueBinding
+from mailqueue.bridge.model import ConsumedEvent, LetterFilter
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.broker import BrokerMessage
 from tests import make
+from tests.bridge.keeping import ORDERS, unhandled
 from tests.bridge.messages import MASSTRANSIT, masstransit
 from tests.conftest import Server
 from tests.inbox import events
 from tests.rules.logins import login
 
 pytestmark = pytest.mark.anyio
-ORDERS = QueueBinding("orders", "default")
 ALL = LetterFilter(since=datetime(2020, 1, 1, tzinfo=UTC))
 
 
 async def keep(conn: Conn, body: bytes) -> UUID:
-    message = BrokerMessage(1, body, content_type=MASSTRANSIT, headers={"x-delivery-count": 3})
-    return await letters.keep(conn, ORDERS, message, Dead("it failed"))
+    return await unhandled(conn, "default", body=body)
 
 
 async def mails(conn: Conn) -> int:

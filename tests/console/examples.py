@@ -20,6 +20,7 @@ from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.timed_events import events
 from tests import make
 from tests.analytics.ab_tests import steps
+from tests.bridge.keeping import note_queue, unhandled
 from tests.contacts import people
 from tests.publishing import outboxes
 from tests.schedules import turning
@@ -201,6 +202,8 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
     )
     outbox = f"of-{project}"[:63]
     await outboxes.add(conn, outbox, webhook, project=project)
+    await note_queue(conn, project, reason=subject[:500])
+    letter = await unhandled(conn, project, subject)
     person = await watching.user(conn, f"{project[:40]}@example.com", project=project)
     watched = await watching.inbox(conn, person, 993, project=project)
     connected = await watching.channel(conn, person, project=project)
@@ -215,6 +218,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "notification_id": str(told),
         "rule": rule,
         "outbox": outbox,
+        "letter_id": str(letter),
         "ab_test_id": str(ab_test.id),
         "variant": "B",
         "export_id": str(export),

@@ -125,6 +125,12 @@ class PageContext:
         here = self.request.url.path
         return links(self.console.sections, self.session, project, here)
 
+    def section_above(self) -> NavigationLink | None:
+        """Return the section below which this page stands; None if it is the section's own page."""
+        current = next((link for link in self.sections() if link.is_current), None)
+        is_own = current is None or current.path == self.request.url.path
+        return None if is_own else current
+
     def beside(self) -> list[tuple[str, str]]:
         """Return titles and paths of pages that the same listener serves beside the console."""
         app = self.request.scope.get("app")

@@ -8,6 +8,12 @@ ALLOWED = {
         f"/console/infrastructure{end}": {"superadmin"}
         for end in ("", "/live", "/pause", "/resume", "/drain")
     },
+    "/console/projects/{project}/broker": {*EVERY_ROLE},
+    "/console/projects/{project}/broker/{letter_id}": {"superadmin", "project_admin", "support"},
+    **{
+        f"/console/projects/{{project}}/broker/{act}": {"superadmin", "project_admin"}
+        for act in ("replay", "{letter_id}/replay")
+    },
     **{f"/console/projects/{{project}}/outboxes{end}": {*EVERY_ROLE} for end in ("", "/{outbox}")},
     **{
         f"/console/projects/{{project}}/outboxes/{act}": {"superadmin", "project_admin"}

@@ -1,0 +1,1 @@
+"""Pages of the message broker: its queues, and messages that could not be handled."""
