@@ -40,6 +40,7 @@ from mailqueue.console.publishing import pages as publishing_pages
 from mailqueue.console.recipients import acting as recipients_acting
 from mailqueue.console.recipients import exporting as recipients_exporting
 from mailqueue.console.recipients import pages as recipients_pages
+from mailqueue.console.routing import pages as routing_pages
 from mailqueue.console.schedules import acting as schedules_acting
 from mailqueue.console.schedules import calendar as schedules_calendar
 from mailqueue.console.schedules import pages as schedules_pages
@@ -128,6 +129,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *senders_pages.PAGES,
     *senders_changing.PAGES,
     *senders_acting.PAGES,
+    *routing_pages.PAGES,
     *domains_pages.PAGES,
     *domains_acting.PAGES,
     *keys_pages.PAGES,

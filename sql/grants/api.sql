@@ -200,6 +200,8 @@ BEGIN
             mailqueue.prefer_sender(uuid, integer), mailqueue.route_to_sender(uuid, integer, text[], text[], text),
             mailqueue.keep_project_lock(uuid), mailqueue.forget_expired_grants(),
             mailqueue.sealed_password(integer)',
+        'EXECUTE ON FUNCTION mailqueue.add_route(text, text[], text, text, text, integer, text, text),
+            mailqueue.remove_route(text, integer, text), mailqueue.test_route(text, text, text, text[])',
 
         -- Administrators, over all projects. The API authenticates them before it calls these.
         'EXECUTE ON FUNCTION mailqueue.add_project(text, text, jsonb),

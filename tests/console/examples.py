@@ -13,6 +13,8 @@ from mailqueue.administration.users import manage
 from mailqueue.db.fetch import Conn
 from mailqueue.inbox import rules
 from mailqueue.operations import background
+from mailqueue.senders.routes import manage as manage_routes
+from mailqueue.senders.routes.model import NewRoute
 from mailqueue.sequences import enrollments
 from mailqueue.templates import writing
 from mailqueue.templates.model import PartKind
@@ -106,6 +108,8 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         },
     )
     sender = await make.sender_account(conn, project_id=project_id, name="relay")
+    routed = NewRoute(("relay",), tag=subject[:200], note=subject[:500])
+    route = await manage_routes.add(conn, project, new=routed)
     public_id = "SELECT public_id FROM mailqueue.sender_accounts WHERE id = %s"
     event = "SELECT max(id) FROM mailqueue.audit_events WHERE project_id = %s"
     schedule = await turning.put(
@@ -217,6 +221,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "channel_id": str(connected),
         "notification_id": str(told),
         "rule": rule,
+        "route_id": str(route.rule_id),
         "outbox": outbox,
         "letter_id": str(letter),
         "ab_test_id": str(ab_test.id),

@@ -7,6 +7,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.kek_header import own_key_of, unlocked
 from mailqueue.api.senders.credentials import parse_credentials
+from mailqueue.api.senders.routes import ROUTE_ENDPOINTS
 from mailqueue.api.senders.schema import (
     ChangeSender,
     CreateSender,
@@ -214,4 +215,5 @@ ENDPOINTS = (
     ),
     *TRIAL_ENDPOINTS,
     *RETURNS_ENDPOINTS,
+    *ROUTE_ENDPOINTS,
 )

@@ -70,8 +70,11 @@ DECLARE
     v_account integer;
     v_sender text;
     v_last integer;
+    v_rules integer;
     v_id integer;
+    c_max_rules CONSTANT integer := 200;                     -- of a project: each has a lane for each priority
 BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
     IF num_nonnulls(p_category, p_tag, v_domain) = 0 THEN
         PERFORM mailqueue.refuse('category', 'a category, a tag or a domain is needed');
     ELSIF p_category !~ '^[a-z][a-z0-9_-]{0,62}$' THEN
@@ -105,7 +108,11 @@ BEGIN
         v_accounts := v_accounts || v_account;
     END LOOP;
     PERFORM mailqueue.lock_lanes(v_project);                 -- one change of rules at a time
-    SELECT coalesce(max(r.position), 0) INTO v_last FROM mailqueue.routing_rules AS r WHERE r.project_id = v_project;
+    SELECT coalesce(max(r.position), 0), count(*) INTO v_last, v_rules
+      FROM mailqueue.routing_rules AS r WHERE r.project_id = v_project;
+    IF v_rules >= c_max_rules THEN
+        PERFORM mailqueue.refuse('position', format('a project may have %s routing rules', c_max_rules));
+    END IF;
     UPDATE mailqueue.routing_rules AS r SET position = r.position + 1
      WHERE r.project_id = v_project AND r.position >= p_position;
     INSERT INTO mailqueue.routing_rules (project_id, position, category, tag, domain, accounts, note)
@@ -126,6 +133,7 @@ AS $$
 DECLARE
     v_project uuid := mailqueue.project_named(p_project);
 BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
     PERFORM mailqueue.lock_lanes(v_project);
     DELETE FROM mailqueue.routing_rules AS r WHERE r.project_id = v_project AND r.id = p_id;
     IF NOT FOUND THEN
@@ -148,6 +156,7 @@ DECLARE
     v_project uuid := mailqueue.project_named(p_project);
     v_rule integer := mailqueue.rule_of(v_project, p_category, p_tags, p_recipient);
 BEGIN
+    PERFORM mailqueue.check_tenant(v_project);
     RETURN QUERY
     SELECT v_rule, a.name, a.is_fallback, h.why, nullif(h.until, 'infinity')
       FROM mailqueue.lanes AS l

@@ -210,6 +210,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
 
     base = f"/v1/projects/{project}"
     relay = await made(f"{base}/smtp-configs", RELAY)
+    route = await made(f"{base}/routes", {"senders": [MARK], "tag": MARK, "note": MARK})
     sent = await made("/v1/send", MAIL)
     batch = await made(
         "/v1/send/batch",
@@ -274,6 +275,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "schedule_id": scheduled["id"],
         "number": "1",
         "config_id": str(relay["id"]),
+        "route_id": str(route["rule_id"]),
         "rule": MARK,
         "contact": contact["id"],
         "list": MARK,

@@ -72,6 +72,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
             f"{BASE}/smtp-configs",
             {"name": "api", "provider_type": "postmark", "credentials": {"server_token": "x"}},
         )["id"]
+        route = made(f"{BASE}/routes", {"senders": ["api"], "tag": "receipts"})["rule_id"]
         export = made("/v1/analytics/export", {"kind": "suppressions"})["id"]
         begun = http.post("/v1/contacts/imports", content="email\neve@example.com\n")
         shares = [{"name": one, "share": 50, "subject": one} for one in ("A", "B")]
@@ -97,6 +98,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "email": ANN,
         "email_hash": "bob@example.com",
         "config_id": sender,
+        "route_id": str(route),
         "export_id": export,
         "import_id": begun.json()["id"],
         "ab_test_id": test,

@@ -9,6 +9,11 @@ ALLOWED = {
         for end in ("", "/live", "/pause", "/resume", "/drain")
     },
     "/console/projects/{project}/broker": {*EVERY_ROLE},
+    "/console/projects/{project}/routes": {*EVERY_ROLE},
+    **{
+        f"/console/projects/{{project}}/routes/{act}": {"superadmin", "project_admin"}
+        for act in ("new", "{route_id}/remove")
+    },
     "/console/projects/{project}/broker/{letter_id}": {"superadmin", "project_admin", "support"},
     **{
         f"/console/projects/{{project}}/broker/{act}": {"superadmin", "project_admin"}

@@ -50,6 +50,7 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "contact": "Id or address of the contact.",
     "list": "Name of the list, such as `news`.",
     "rule": "Name of the event rule, such as `order-placed`.",
+    "route_id": "Number of the routing rule, its `rule_id`.",
     "timed_event_id": "Id of the timed event.",
     "outbox": "Name of the outbox, such as `orders`.",
     "login": "Name of a PostgreSQL role that can log in.",

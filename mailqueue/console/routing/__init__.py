@@ -1,0 +1,1 @@
+"""The routing rules of a project."""
