@@ -41,7 +41,7 @@ class RouteForm(FormSchema):
     domain: Annotated[str | None, Field(max_length=255)] = None
     """Domain of the recipient (any if empty):
     example.com, or *.example.com for its subdomains"""
-    senders: Annotated[str, TextLines(), Field(max_length=2_000)]
+    sender_names: Annotated[str, TextLines(), Field(max_length=2_000)]
     """Sender accounts:
     one name a line, in the order in which they are tried"""
     position: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
@@ -82,12 +82,12 @@ async def show_rules(context: PageContext) -> Response:
 
 async def add(context: PageContext, conn: Conn, form: RouteForm) -> str:
     """Add a rule; return the path of the list."""
-    names = tuple(line.strip() for line in form.senders.splitlines() if line.strip())
+    names = tuple(line.strip() for line in form.sender_names.splitlines() if line.strip())
     new = NewRoute(names, form.category, form.tag, form.domain, form.position, form.note)
     try:
         await manage.add(conn, context.seen.name, new=new, by=context.user.by)
     except InvalidField as exc:
-        field = "senders" if exc.field == "sender" else exc.field
+        field = "sender_names" if exc.field == "sender" else exc.field
         raise InvalidField(field, exc.why) from None
     return project_path(context.seen.name, "routes", done="added")
 

@@ -10,7 +10,7 @@ class NewRoute:
     `domain` is a recipient domain such as `example.com`, or `*.example.com` for its subdomains.
     """
 
-    senders: tuple[str, ...]  # in the order they are tried
+    accounts: tuple[str, ...]  # names, in the order they are tried
     category: str | None = None
     tag: str | None = None
     domain: str | None = None

@@ -18,7 +18,7 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
         InvalidField: a field at fault, in the database's words.
     """
     asked = {**with_wire_domains(asdict(new))} | {
-        "senders": list(new.senders),
+        "senders": list(new.accounts),
         "project": project,
         "by": by,
     }

@@ -20,7 +20,11 @@ async def test_a_rule_is_added_tried_and_removed(console: Visiting) -> None:
         await console.add_user("ann", "project_admin", "default")
         await visitor.log_in("ann")
         empty = (await visitor.get(PATH)).text
-        typed = {"category": "marketing", "domain": "*.example.com", "senders": "bulk\r\n spare"}
+        typed = {
+            "category": "marketing",
+            "domain": "*.example.com",
+            "sender_names": "bulk\r\n spare",
+        }
         form = await visitor.form(f"{PATH}/new", f"{PATH}/new")
         added = await visitor.post(f"{PATH}/new", form | typed)
         again = await visitor.post(f"{PATH}/new", form | typed)
@@ -57,10 +61,10 @@ async def test_what_is_wrong_with_a_rule_stands_at_its_field(console: Visiting) 
         await console.add_user("ann", "project_admin", "default")
         await visitor.log_in("ann")
         for typed, field, why in (
-            ({"senders": "bulk"}, "category", "a category, a tag or a domain is needed"),
-            ({"senders": "none", "tag": "x"}, "senders", "has no sender account"),
-            ({"senders": "bulk\nbulk", "tag": "x"}, "senders", "is named twice"),
-            ({"senders": "bulk", "domain": "a b"}, "domain", "example.com"),
+            ({"sender_names": "bulk"}, "category", "a category, a tag or a domain is needed"),
+            ({"sender_names": "none", "tag": "x"}, "sender_names", "has no sender account"),
+            ({"sender_names": "bulk\nbulk", "tag": "x"}, "sender_names", "is named twice"),
+            ({"sender_names": "bulk", "domain": "a b"}, "domain", "example.com"),
         ):
             answer = await visitor.submit(f"{PATH}/new", f"{PATH}/new", **typed)
             text = unescape(answer.text)
