@@ -4,11 +4,14 @@ which the caller is.
 An email keeps the context with which it was handed in as `traceparent` of its custom data.
 """
 
+import hashlib
 import json
 import re
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 TRACEPARENT = "traceparent"
 """Name of the header, and of the member of custom data."""
@@ -48,6 +51,17 @@ def parse_traceparent(text: object) -> TraceContext | None:
     if not found["trace"].strip("0") or not found["span"].strip("0"):
         return None
     return TraceContext(found["trace"], found["span"], bool(int(found["flags"], 16) & _SAMPLED))
+
+
+def span_id(email_id: UUID, step: str) -> str:
+    """Return the id of the span of a step of an email: 16 hexadecimal digits, not all zero."""
+    found = hashlib.sha256(f"{email_id} {step}".encode()).hexdigest()[:16]
+    return found if found.strip("0") else "0" * 15 + "1"
+
+
+def call_span_id(email_id: UUID, delivery_id: UUID, tried_at: datetime) -> str:
+    """Return the id of the span of a call of a webhook about an email."""
+    return span_id(email_id, f"call {delivery_id} {tried_at.timestamp()}")
 
 
 def context_of(custom_data: object) -> TraceContext | None:

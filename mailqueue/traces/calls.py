@@ -7,9 +7,9 @@ itself has no span: that an email was sent is told by `hand over`.
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from mailqueue.core.trace_context import parse_traceparent
+from mailqueue.core.trace_context import call_span_id, parse_traceparent, span_id
 from mailqueue.traces.model import SpanKind, TraceCall, TraceSpan
-from mailqueue.traces.spans import MAX_TEXT, SYSTEM, span_id
+from mailqueue.traces.spans import MAX_TEXT, SYSTEM
 
 
 def call_spans(call: TraceCall) -> list[TraceSpan]:
@@ -41,7 +41,7 @@ def call_spans(call: TraceCall) -> list[TraceSpan]:
     return [
         TraceSpan(
             call.email_id.hex if context is None else context.trace_id,
-            span_id(call.email_id, f"call {call.delivery_id} {call.tried_at.timestamp()}"),
+            call_span_id(call.email_id, call.delivery_id, call.tried_at),
             span_id(call.email_id, parent),
             f"webhook {kind}",
             SpanKind.CLIENT,

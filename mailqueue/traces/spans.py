@@ -9,11 +9,9 @@ Names and attributes follow OpenTelemetry's semantic conventions for messaging. 
 a hash of its email and step: exported again, it is the same.
 """
 
-import hashlib
 from datetime import datetime, timedelta
-from uuid import UUID
 
-from mailqueue.core.trace_context import parse_traceparent
+from mailqueue.core.trace_context import parse_traceparent, span_id
 from mailqueue.traces.model import SpanKind, TraceSpan, TraceStep
 
 SYSTEM = "mailqueue"
@@ -22,12 +20,6 @@ MAX_TEXT = 100
 """Characters of a value that a server or provider chose."""
 _GOOD = frozenset({"sent"})
 _BAD_EVENTS = frozenset({"failed", "expired", "soft_bounce", "hard_bounce", "complaint"})
-
-
-def span_id(email_id: UUID, step: str) -> str:
-    """Return the id of the span of a step: 16 hexadecimal digits, not all zero."""
-    found = hashlib.sha256(f"{email_id} {step}".encode()).hexdigest()[:16]
-    return found if found.strip("0") else "0" * 15 + "1"
 
 
 def spans_of(step: TraceStep) -> list[TraceSpan]:

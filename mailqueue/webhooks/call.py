@@ -1,6 +1,6 @@
 """One call of an endpoint: signed, sent, and its response turned into an outcome."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -21,11 +21,11 @@ async def call_endpoint(
     form: WebhookFormat,
     content_type: str = JSON_TYPE,
     idempotency_key: str | None = None,
-    traceparent: str | None = None,
+    traceparent: Callable[[datetime], str] | None = None,
 ) -> CallResult:
     """Send a POST to an endpoint, signed as its format says; return what came of it.
 
-    `traceparent` is the trace context of the email.
+    `traceparent` returns the trace context of the call from the time at which it is made.
     """
     now = datetime.now(UTC)
     headers, body = form.sign(
@@ -34,7 +34,7 @@ async def call_endpoint(
     if idempotency_key is not None:
         headers = (*headers, ("Idempotency-Key", idempotency_key))
     if traceparent is not None:
-        headers = (*headers, ("traceparent", traceparent))
+        headers = (*headers, ("traceparent", traceparent(now)))
     posted: Posted = await poster.post(url, headers, body)
     return CallResult(
         outcome_of(posted),

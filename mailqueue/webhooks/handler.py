@@ -4,13 +4,13 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from mailqueue.core.json.reading import read_json
 from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
 from mailqueue.core.queues.model import QueueSpec
-from mailqueue.core.trace_context import parse_traceparent
+from mailqueue.core.trace_context import call_span_id, parse_traceparent
 from mailqueue.db.fetch import Conn
 from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled
@@ -54,6 +54,8 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
                 else row
                 for row in rows
             ]
+        if any(_may_have_context(row) for row in rows) and await store.are_calls_traced(conn):
+            rows = [row._replace(is_traced=True) for row in rows]
         await self._targets.refresh(conn, {row.webhook_id: row.revision for row in rows})
         return await self._with_facts(conn, rows)
 
@@ -141,15 +143,33 @@ def idempotency_key_of(row: ClaimedDelivery) -> str | None:
             return None
 
 
-def traceparent_of(row: ClaimedDelivery) -> str | None:
-    """Return the trace context of the email that an event is about; None if it has none."""
-    if row.payload is None or '"traceparent"' not in row.payload:  # nearly every event
+def traceparent_of(row: ClaimedDelivery) -> Callable[[datetime], str] | None:
+    """Return what makes the trace context of a call from its time; None if its email has none.
+
+    Where the call is exported as a span, the context names that span, else it is the email's own.
+    """
+    if row.payload is None or not _may_have_context(row):
         return None
     match read_json(row.payload):
         case {"data": {"custom_data": {"traceparent": str(text)}}}:
-            return text if parse_traceparent(text) is not None else None
+            context, email_id = parse_traceparent(text), email_of(row.payload)
         case _:
             return None
+    if context is None:
+        return None
+    if not (row.is_traced and context.is_sampled) or email_id is None or row.type == TIMED_EVENT:
+        return lambda _: text
+
+    def named(at: datetime) -> str:
+        span = call_span_id(email_id, row.id, at)
+        return f"00-{context.trace_id}-{span}-01"
+
+    return named
+
+
+def _may_have_context(row: ClaimedDelivery) -> bool:
+    """Return False for nearly every event; True may be of another text."""
+    return row.payload is not None and '"traceparent"' in row.payload
 
 
 def outcome_of(row: ClaimedDelivery, result: CallResult) -> Outcome:

@@ -225,6 +225,8 @@ class ClaimedDelivery(NamedTuple):
     """None: it is no longer stored."""
     facts: EmailFacts | None = None
     """Its email, for formats of providers; None: it is not needed, or no longer stored."""
+    is_traced: bool = False
+    """Its call is exported as a span, if its email has the context of a sampled trace."""
 
 
 class DeliveryPayload(NamedTuple):

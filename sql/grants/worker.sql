@@ -81,6 +81,7 @@ BEGIN
             mailqueue.read_trace_page(timestamptz, text, timestamptz, double precision, integer),
             mailqueue.end_trace_page(uuid, timestamptz, text, bigint, bigint, text),
             mailqueue.release_trace_export(uuid), mailqueue.end_traced_calls(uuid[], timestamptz[]),
+            mailqueue.are_calls_traced(),
             mailqueue.read_traced_calls(double precision, interval, integer)',
         'EXECUTE ON FUNCTION mailqueue.keep_services(uuid, text[], text, integer, text, boolean)',
         'EXECUTE ON FUNCTION mailqueue.heartbeat(integer, boolean, uuid, text, bigint)',

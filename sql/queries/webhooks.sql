@@ -134,6 +134,10 @@ FROM mailqueue.claim_webhook_calls(%(worker)s, %(limit)s, %(lease)s, %(alone)s, 
 -- What claimed deliveries send, and the revisions of their endpoints.
 SELECT p.id, p.revision, p.payload FROM mailqueue.webhook_payloads(%(ids)s::uuid[]) AS p;
 
+-- name: are_calls_traced :value
+-- Whether calls are marked for the export of their spans.
+SELECT mailqueue.are_calls_traced();
+
 -- name: read_webhook_emails :many
 -- Emails as events in the formats of providers describe them.
 SELECT m.id, m.first_id, m.created_at, m.from_email, m.from_name, m.subject, m.headers, m.message_id, m.recipients,

@@ -1,6 +1,7 @@
 """Calls of webhooks are spans under the event that they told."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -12,10 +13,10 @@ from mailqueue.traces.exporting import ExportState
 from mailqueue.traces.model import TraceCall
 from mailqueue.webhooks.model import CallOutcome
 from tests import make
-from tests.adapters.sending.fake import FakeReply
+from tests.adapters.sending.fake import FakeReply, fake
 from tests.traces.collector import TAKEN, collecting, facts, spans_in
 from tests.traces.mail import SPAN_ID, TRACE, TRACE_ID, exported, sent
-from tests.webhooks.delivering import due_now, told, webhook
+from tests.webhooks.delivering import delivering, due_now, states, told, until, webhook
 from tests.webhooks.settling import claim, settle
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +68,48 @@ async def test_calls_are_spans_under_their_event_each_once_and_only_of_sampled_e
     assert not any(
         b"secret-path" in one.body or b"opensesame" in one.body for one in server.requests
     )
+
+
+async def test_the_header_of_a_call_names_the_span_of_that_call(
+    database: DatabaseSettings,
+) -> None:
+    """Where nothing is exported, and of emails that are not sampled, the caller's own span."""
+    unsampled = f"00-{'7' * 32}-{SPAN_ID}-00"
+    async with fake([FakeReply(500), FakeReply(204)]) as receiver, connect(database) as conn:
+        url = f"http://127.0.0.1:{receiver.port}/hooks"
+        hook = await webhook(conn, url, event_types=["email.delivered"])
+
+        async def called(context: str) -> None:
+            [email] = await sent(conn, custom_data={"traceparent": context})
+            await told(conn, email_id=email)
+            async with delivering(database):
+                await until(lambda: are_all(conn, hook, "delivered"))
+
+        async def has_failed() -> bool:
+            query = "SELECT count(*) FROM mailqueue.webhook_attempts WHERE error IS NOT NULL"
+            return bool(await make.scalar(conn, query))
+
+        async with collecting(database) as (server, exporter):
+            [email] = await sent(conn, custom_data={"traceparent": TRACE})
+            await told(conn, email_id=email)
+            async with delivering(database):
+                await until(has_failed)
+                await due_now(conn)
+                await until(lambda: are_all(conn, hook, "delivered"))
+            await called(unsampled)
+            await exported(exporter)
+        await conn.execute("DELETE FROM mailqueue.trace_export")
+        await called(TRACE)
+
+    calls = [one for one in spans_in(server.requests) if one.name == "webhook email.delivered"]
+    named = [f"00-{one.trace_id.hex()}-{one.span_id.hex()}-01" for one in calls]
+    assert len(set(named)) == 2
+    got = [one.headers["traceparent"] for one in receiver.requests]
+    assert got == [*named, unsampled, TRACE]
+
+
+async def are_all(conn: Conn, hook: UUID, status: str) -> bool:
+    return set(await states(conn, hook)) == {status}
 
 
 async def test_a_dead_collector_holds_nothing_up_and_each_turn_reads_a_page(

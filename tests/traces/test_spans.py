@@ -6,11 +6,12 @@ from uuid import UUID
 
 import pytest
 
+from mailqueue.core.trace_context import span_id
 from mailqueue.traces.calls import call_spans
 from mailqueue.traces.exporting import PAGE_STEPS
 from mailqueue.traces.model import TraceCall, TraceStep
 from mailqueue.traces.otlp import encode, rejected_of
-from mailqueue.traces.spans import span_id, spans_of
+from mailqueue.traces.spans import spans_of
 
 AT = datetime(2026, 11, 29, 12, tzinfo=UTC)
 EMAIL = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")

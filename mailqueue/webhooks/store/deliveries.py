@@ -67,6 +67,11 @@ async def payloads_of(conn: Conn, delivery_ids: Sequence[UUID]) -> list[Delivery
     return await fetch.many(conn, "read_webhook_payloads", {"ids": ids}, DeliveryPayload)
 
 
+async def are_calls_traced(conn: Conn) -> bool:
+    """Return whether calls are marked for the export of their spans."""
+    return await fetch.value(conn, "are_calls_traced", {}, bool)
+
+
 async def emails_of(conn: Conn, email_ids: Sequence[UUID]) -> list[EmailFacts]:
     """Return what events in the formats of providers say about their emails."""
     ids = arrays.uuids(email_ids)
