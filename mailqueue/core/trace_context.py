@@ -71,6 +71,16 @@ def context_of(custom_data: object) -> TraceContext | None:
     return parse_traceparent(custom_data.get(TRACEPARENT))
 
 
+def is_sampled(email_id: UUID, custom_data: object, ratio: float) -> bool:
+    """Return whether the spans of an email are exported, as SQL's is_traced() decides.
+
+    `ratio` is the share of emails without a context.
+    """
+    if custom_data is not None and (context := context_of(custom_data)) is not None:
+        return context.is_sampled
+    return (email_id.int & 0xFFFFFFFF) < ratio * 2**32
+
+
 def only_one(values: list[str]) -> str | None:
     """Return the `traceparent` of a request or message with these header fields.
 

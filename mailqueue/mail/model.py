@@ -215,12 +215,25 @@ class RecipientOutcome:
     hard: bool
 
 
+class SendStages(NamedTuple):
+    """When a worker claimed an email, composed its message and had its answer.
+
+    Seconds of the monotonic clock.
+    """
+
+    claimed: float
+    begun: float
+    composed: float
+    answered: float
+
+
 class SendOutcome(NamedTuple):
     """The outcome of one claimed email.
 
     `wait` None returns an email to its old place. `spent` is the number of recipients that count
     against limits, `left` of those still to be sent to (None: as before). `log` None: no attempt
-    was made. `conversation` is the record of an attempt that was not accepted, as JSON.
+    was made. `conversation` is the record of an attempt that was not accepted, as JSON. `stages`:
+    of an email whose spans are exported.
     """
 
     id: UUID
@@ -240,3 +253,4 @@ class SendOutcome(NamedTuple):
     hard: bool = False
     recipients: tuple[RecipientOutcome, ...] = ()
     conversation: str | None = None
+    stages: SendStages | None = None

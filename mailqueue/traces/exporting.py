@@ -24,10 +24,10 @@ from mailqueue.traces import store
 from mailqueue.traces.calls import call_spans
 from mailqueue.traces.model import TraceCall, TracePage, TraceSpan, TraceStep
 from mailqueue.traces.otlp import CONTENT_TYPE, encode, rejected_of
-from mailqueue.traces.spans import spans_of
+from mailqueue.traces.spans import spans_of, with_stages
 
-PAGE_STEPS = 500
-"""Attempts and events of one request, of 3 spans each at most; half as many calls of webhooks are
+PAGE_STEPS = 300
+"""Attempts and events of one request, of 6 spans each at most; half as many calls of webhooks are
 beside them, of one span: about 2 MB as JSON."""
 MAX_AGE = timedelta(days=1)
 """Age from which what a collector did not take is left out."""
@@ -161,6 +161,8 @@ class TraceExporter:
             self._is_start = False
             narrow = _within(page, self._span)
             steps = await store.read_page(conn, narrow, ratio=ratio, limit=most)
+            if attempts := [one.email_id for one in steps if one.event_id is None]:
+                steps = with_stages(steps, await store.read_stages(conn, attempts))
         to = _end_of(narrow, steps, most)
         is_more = to[0] < page.until or len(steps) >= most or _is_behind(page)
         return TracedSteps(

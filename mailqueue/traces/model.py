@@ -21,6 +21,17 @@ class TracePage(NamedTuple):
     is_old: bool
 
 
+class SentStages(NamedTuple):
+    """What a worker did at an attempt, in milliseconds before `noted_at`."""
+
+    email_id: UUID
+    noted_at: datetime
+    claimed_ms: int
+    begun_ms: int
+    composed_ms: int
+    answered_ms: int
+
+
 class TraceStep(NamedTuple):
     """An attempt, or an event if `event_id` is set, and what its email says.
 
@@ -47,6 +58,8 @@ class TraceStep(NamedTuple):
     provider: str | None
     waited_from: datetime | None
     is_first: bool
+    stages: SentStages | None = None
+    """Of an attempt; None: its worker recorded none."""
 
 
 class TraceCall(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from mailqueue.db import fetch
+from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
-from mailqueue.traces.model import TraceCall, TracePage, TraceStep
+from mailqueue.traces.model import SentStages, TraceCall, TracePage, TraceStep
 
 
 async def begin_page(
@@ -27,6 +27,12 @@ async def read_page(conn: Conn, page: TracePage, *, ratio: float, limit: int) ->
         "limit": limit,
     }
     return await fetch.many(conn, "read_trace_page", values, TraceStep)
+
+
+async def read_stages(conn: Conn, email_ids: Sequence[UUID]) -> list[SentStages]:
+    """Return what workers did at attempts of emails, in the order of time."""
+    ids = arrays.uuids(email_ids)
+    return await fetch.many(conn, "read_send_stages", {"ids": ids}, SentStages)
 
 
 async def read_calls(

@@ -142,6 +142,7 @@ def build_send_worker(
         read_account=SenderDirectory(settings).read,
         storage=attachment_storage(settings.attachments),
         tracking=_tracking(settings),
+        traces_ratio=None if settings.traces.url is None else settings.traces.ratio,
     )
 
 

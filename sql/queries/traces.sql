@@ -12,6 +12,11 @@ SELECT s.at, s.key, s.email_id, s.account_id, s.attempt, s.status, s.code, s.enh
        s.waited_from, s.is_first
 FROM mailqueue.read_trace_page(%(exported_to)s, %(after_key)s, %(until)s, %(ratio)s, %(limit)s) AS s;
 
+-- name: read_send_stages :many
+-- What workers did at attempts of these emails, in the order of time.
+SELECT s.email_id, s.noted_at, s.claimed_ms, s.begun_ms, s.composed_ms, s.answered_ms
+FROM mailqueue.read_send_stages(%(ids)s::uuid[]) AS s;
+
 -- name: end_trace_page :value
 -- Write how far spans are exported; false: another process exports.
 SELECT mailqueue.end_trace_page(%(holder)s, %(to)s, %(after)s, %(spans)s, %(left_out)s, %(error)s);

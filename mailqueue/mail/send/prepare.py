@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -113,6 +114,7 @@ def build_attempts(
     for mail in group:
         if begun is not None:
             begun.step(mail.claim)
+        began_at = time.monotonic()
         try:
             made: SendAttempt | SendOutcome = build_message(
                 mail,
@@ -139,6 +141,7 @@ def build_attempts(
             log.exception("message.build_failed", email_id=str(mail.claim.id))
             reason = f"{type(exc).__name__} while composing"
             made = unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
+        context.settler.stages.composed(mail.claim, began_at)
         built.append(made)
     if begun is not None:
         begun.step(None)

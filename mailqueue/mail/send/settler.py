@@ -19,6 +19,7 @@ from mailqueue.mail.send import counting
 from mailqueue.mail.send.begun import BegunEmails
 from mailqueue.mail.send.concurrency import AccountSlots, Mail, Slots
 from mailqueue.mail.send.correlated import CorrelationLog
+from mailqueue.mail.send.stages import StageClock
 from mailqueue.mail.send.store.outcomes import settle_and_mark
 from mailqueue.queue.settler import RETRY_SECONDS
 from mailqueue.telemetry.log import get_logger
@@ -59,6 +60,7 @@ class EmailSettler:
         batch: int,
         wake: Callable[[], None],
         begun: BegunEmails | None = None,
+        stages: StageClock | None = None,
     ) -> None:
         """Prepare; `wake` is called when an email that went back to the queue is due at once."""
         self._link = link
@@ -68,6 +70,7 @@ class EmailSettler:
         self._wake = wake
         self.begun = begun or BegunEmails()
         self.correlated = CorrelationLog()
+        self.stages = stages or StageClock()
         self._open: dict[Mail, AccountSlots] = {}  # marked emails, and whose slots they hold
         self._on_wire = 0  # marked emails without an outcome
         self.outcomes: deque[SendOutcome] = deque()  # to be written
@@ -85,7 +88,7 @@ class EmailSettler:
 
     def settle(self, outcome: SendOutcome) -> None:
         """Queue an outcome to be written."""
-        self.outcomes.append(outcome)
+        self.outcomes.append(self.stages.answered(outcome))
         self.begun.end(outcome.id, outcome.claim_no)
         self.correlated.answered(outcome)
         self.is_idle.clear()
@@ -122,6 +125,7 @@ class EmailSettler:
         """Free the slot of a marked email that is no longer this worker's."""
         self.begun.end(email_id, claim_no)
         self.correlated.forget(email_id, claim_no)
+        self.stages.forget(email_id, claim_no)
         account = self._open.pop((email_id, claim_no), None)
         if account is not None:
             self._on_wire -= 1

@@ -35,6 +35,7 @@ from mailqueue.mail.send.load import EmailLoader
 from mailqueue.mail.send.partitions import keep_partitions_forever
 from mailqueue.mail.send.reads import SendReads
 from mailqueue.mail.send.settler import EmailSettler, PremarkedEmail
+from mailqueue.mail.send.stages import StageClock
 from mailqueue.mail.send.stall_detector import ActiveClock
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.queue.heartbeat import Heartbeat
@@ -81,7 +82,9 @@ class SendWorker:
         read_account: Callable[[Conn, int], Awaitable[SendAccount]],
         storage: AttachmentStorage | None = None,
         tracking: EmailTracking | None = None,
+        traces_ratio: float | None = None,
     ) -> None:
+        """Prepare; `traces_ratio` as StageClock has it."""
         self._settings = settings
         self._database = database
         # A connection may lead to a database that was restored: what this worker has seen is
@@ -95,6 +98,7 @@ class SendWorker:
             self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
         )
         self._begun = BegunEmails(in_progress)
+        self._stages = StageClock(traces_ratio)
         self._account_health = AccountHealth(self._links["account_health"])
         self._reads = SendReads(
             self._links["claim"], read_account=read_account, storage=storage or AttachmentStorage()
@@ -120,6 +124,7 @@ class SendWorker:
             batch=self._settings.batch,
             wake=self._wakeup.wake,
             begun=self._begun,
+            stages=self._stages,
         )
         self._heartbeat.marks = lambda: self._settler.marks
         self._dispatcher = EmailDispatcher(
@@ -209,6 +214,7 @@ class SendWorker:
                 MEMORY.record(CLAIMED_ROWS, len(taken.emails), QUEUE)
                 reach("claim.committed")
                 settler.correlated.claimed(taken.emails)
+                self._stages.claimed(taken.emails)
                 if taken.marks is not None:
                     mail = (taken.emails[0].id, taken.emails[0].claim_no)
                     now = asyncio.get_running_loop().time()
@@ -250,6 +256,7 @@ class SendWorker:
                 continue
             missed = 0
             self._settler.correlated.claimed(taken.emails)
+            self._stages.claimed(taken.emails)
             mails = await self._loader.load(taken)
             await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
             while not self._dispatcher.waiting().is_idle:  # until its outcome is written

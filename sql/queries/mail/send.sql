@@ -83,6 +83,11 @@ FROM unnest(mailqueue.settle_emails(%(ids)s::uuid[], %(claims)s::bigint[], %(out
     %(provider_ids)s::text[], %(codes)s::text[], %(enhanced)s::text[], %(replies)s::text[], %(ms)s::integer[],
     %(hard)s::boolean[], %(conversations)s::text[])) AS s(id);
 
+-- name: note_send_stages :run
+-- Record what a worker did at attempts of emails whose spans are exported.
+SELECT mailqueue.note_send_stages(%(ids)s::uuid[], %(claimed)s::integer[], %(begun)s::integer[],
+    %(composed)s::integer[], %(answered)s::integer[]);
+
 -- name: settle_recipients :run
 -- Settle single recipients, in the transaction that settles their messages.
 SELECT mailqueue.settle_recipients(%(ids)s::uuid[], %(claims)s::bigint[], %(addresses)s::text[], %(statuses)s::text[],

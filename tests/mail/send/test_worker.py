@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -23,9 +24,11 @@ CLAIMS = "SELECT last_value FROM mailqueue.claim_no_seq"
 
 
 @asynccontextmanager
-async def courier(database: DatabaseSettings, data: Path) -> AsyncIterator["asyncio.Task[bool]"]:
+async def courier(
+    database: DatabaseSettings, data: Path, **variables: Any
+) -> AsyncIterator["asyncio.Task[bool]"]:
     """Run one worker during the block and check that it stops without error."""
-    settings = load_settings(database_url=database.url, data=data)
+    settings = load_settings(database_url=database.url, data=data, **variables)
     stop = asyncio.Event()
     running = asyncio.create_task(
         sending.build_send_worker(settings, launch_id=uuid4()).run(stop), name="courier"

@@ -1,6 +1,7 @@
 """The statement that records outcomes and marks mail to be handed over, and its many arrays."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from mailqueue.mail.model import (
     MarkVerdict,
     RecipientOutcome,
     SendOutcome,
+    SendStages,
 )
 from mailqueue.telemetry.log import get_logger
 
@@ -81,6 +83,8 @@ async def settle_and_mark(
             "open_claims": arrays.integers([claim_no for _, claim_no in opened]),
             **_columns(settled),
         }
+        if any(one.stages is not None for one in settled):
+            await fetch.run(conn, "note_send_stages", _columns_of_stages(settled))
         if not several:  # one statement: a worker frozen between two would keep limits locked
             rows = await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow)
         else:
@@ -165,6 +169,23 @@ def _bare(one: SendOutcome) -> SendOutcome:
         conversation=None,
         recipients=tuple([replace(each, reason=None, code=None) for each in one.recipients]),
     )
+
+
+def _columns_of_stages(group: Sequence[SendOutcome]) -> dict[str, str]:
+    """Return the stages of attempts, in milliseconds before now."""
+    now = time.monotonic()
+    traced = [(one.id, one.stages) for one in group if one.stages is not None]
+
+    def ago(of: Callable[[SendStages], float]) -> str:
+        return arrays.integers([round(1000 * (now - of(stages))) for _, stages in traced])
+
+    return {
+        "ids": arrays.uuids([email_id for email_id, _ in traced]),
+        "claimed": ago(lambda one: one.claimed),
+        "begun": ago(lambda one: one.begun),
+        "composed": ago(lambda one: one.composed),
+        "answered": ago(lambda one: one.answered),
+    }
 
 
 def _columns(group: Sequence[SendOutcome]) -> dict[str, str]:
