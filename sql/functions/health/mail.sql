@@ -193,7 +193,7 @@ BEGIN
 
     v_told := mailqueue.sending_refusal();
     RETURN QUERY SELECT 'restored database', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
-        coalesce('no mail is sent: ' || v_told, 'this is the database that mail was sent from before'),
+        coalesce('no mail is sent: ' || v_told, mailqueue.last_restore_words()),
         CASE WHEN v_told IS NOT NULL
                   THEN 'stop the workers, then mailqueue restored --from TIME holds what may have been sent since; '
                        'mailqueue restored --nothing-lost if nothing was' END;

@@ -35,6 +35,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.server_identity() IS 'The identity of this server, kept by the session.';
 
+-- A drill ends with `mailqueue restored`, as every restore does.
+CREATE OR REPLACE FUNCTION mailqueue.last_restore_words() RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT 'this is the database that mail was sent from before; '
+           || CASE WHEN s.declared_at > '-infinity'
+                   THEN 'the last restore or drill was at ' || mailqueue.shown(s.declared_at)
+                   ELSE 'it was never restored, nor was that tried' END
+      FROM mailqueue.server_identity AS s WHERE s.is_only
+$$;
+COMMENT ON FUNCTION mailqueue.last_restore_words() IS
+    'When this database was last restored, or that was tried, as text.';
+
 CREATE OR REPLACE FUNCTION mailqueue.begin_sending(p_identity text) RETURNS void
 LANGUAGE sql
 SET search_path = pg_catalog, mailqueue, pg_temp

@@ -31,6 +31,22 @@ async def test_what_a_person_declares_ends_it(conn: Conn) -> None:
     assert (await see(conn, later)).refusal, "a backup from before that"
 
 
+async def test_doctor_says_when_the_last_restore_or_drill_was(conn: Conn) -> None:
+    query = "SELECT state, found FROM mailqueue.health WHERE name = 'restored database'"
+    shown = "SELECT mailqueue.shown(declared_at) FROM mailqueue.server_identity"
+    worker, _ = await at_work(conn)
+    ((state, never),) = await make.rows(conn, query)
+    assert state == "ok"
+    assert never.endswith("; it was never restored, nor was that tried")
+
+    await make.silent(conn, worker)
+    await change(conn, "SELECT mailqueue.hold_restored(now() - interval '1 h')")
+
+    ((state, found),) = await make.rows(conn, query)
+    assert state == "ok"
+    assert found.endswith(f"; the last restore or drill was at {await make.scalar(conn, shown)}")
+
+
 async def test_nothing_is_held_where_nothing_was_lost(conn: Conn) -> None:
     worker, due = await at_work(conn)
     await change(conn, COPIED)
