@@ -107,7 +107,6 @@ RETAINED = (
         ),
     ),
     Retained("dead_letters", "dead_letters", "created_at", Removal.SWEPT, days=30),
-    Retained("send_stages", "send_stages", "noted_at", Removal.SWEPT, days=2, is_global=True),
     Retained("services", "service_processes", "beat_at", Removal.SWEPT, days=1, is_global=True),
     Retained("broker_queues", "broker_queues", "seen_at", Removal.SWEPT, days=30, is_global=True),
     Retained(

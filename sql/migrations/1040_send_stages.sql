@@ -16,4 +16,4 @@ CREATE UNLOGGED TABLE mailqueue.send_stages (
 );
 CREATE INDEX send_stages_noted_idx ON mailqueue.send_stages (noted_at);
 COMMENT ON TABLE mailqueue.send_stages IS
-    'What workers did at attempts of emails whose spans are exported; deleted after two days.';
+    'What workers did at attempts of emails whose spans are exported; the exporter deletes them after two days.';

@@ -59,6 +59,20 @@ async def test_each_stage_of_an_attempt_is_a_span_that_follows_the_one_before(
     assert {facts(one)["messaging.message.id"] for one in spans} == {str(email)}
 
 
+async def test_the_exporter_deletes_stages_of_two_days_ago(database: DatabaseSettings) -> None:
+    async with session(database) as conn:
+        for age in ("49 h", "47 h"):
+            await conn.execute(
+                "INSERT INTO mailqueue.send_stages SELECT gen_random_uuid(), now() - %s::interval,"
+                " 1, 1, 1, 1",
+                [age],
+            )
+        async with collecting(database) as (_, exporter):
+            await exported(exporter)
+
+        assert await make.scalar(conn, NOTED) == 1
+
+
 async def test_emails_sampled_by_the_ratio_have_the_same_stages(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:

@@ -146,7 +146,11 @@ BEGIN
            spans = x.spans + p_spans, left_out = x.left_out + p_left_out, last_error = left(p_error, 500),
            exported_at = CASE WHEN p_spans > 0 THEN clock_timestamp() ELSE x.exported_at END
      WHERE x.holder = p_holder;
-    RETURN FOUND;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM mailqueue.send_stages AS s WHERE s.noted_at < clock_timestamp() - interval '2 days';
+    RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.end_trace_page(uuid, timestamptz, text, bigint, bigint, text) IS
     'Write how far spans are exported; p_to NULL: the collector did not take the page. False: another process exports.';
