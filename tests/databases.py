@@ -65,8 +65,10 @@ def compact(url: str) -> None:
     each database that is made from it.
 
     Tables of ours stay as they are: the planner takes one that was rewritten while it was empty for
-    an empty one.
+    an empty one. The rewriting deletes the file with the start of the relation cache, and the next
+    session writes it: once here, otherwise the first session of each copy.
     """
     with psycopg.connect(url, autocommit=True) as conn:
         for (table,) in conn.execute(_CATALOGUE).fetchall():
             conn.execute(sql.SQL("VACUUM FULL {}").format(sql.SQL(table)))
+    psycopg.connect(url).close()
