@@ -25,7 +25,7 @@ _LOOPS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 Chars = frozenset[str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     chars: Chars | None = None  # None: reads nothing
     after: list[tuple["Node", Chars | None]] = field(default_factory=list)
@@ -34,12 +34,6 @@ class Node:
     is_end: bool = False
     is_search: bool = False
     is_doubtful: bool = False  # a condition that may not hold
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class Built:
