@@ -13,6 +13,7 @@ from mailqueue.api.compat.batch import accept_together, validate_together
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.sendgrid.api_keys import KEY_ENDPOINTS
+from mailqueue.api.compat.sendgrid.breakdowns import BREAKDOWN_ENDPOINTS
 from mailqueue.api.compat.sendgrid.checks import check
 from mailqueue.api.compat.sendgrid.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.sendgrid.faults import (
@@ -128,6 +129,7 @@ SENDGRID = CompatApi(
         *TEMPLATE_ENDPOINTS,
         *KEY_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
+        *BREAKDOWN_ENDPOINTS,
         *DOMAIN_ENDPOINTS,
         *TRACKING_ENDPOINTS,
         *ACTIVITY_ENDPOINTS,
@@ -142,6 +144,11 @@ SENDGRID = CompatApi(
             "/v3/api_keys",
             "/v3/scopes",
             "/v3/stats",
+            "/v3/geo",
+            "/v3/devices",
+            "/v3/clients",
+            "/v3/browsers",
+            "/v3/mailbox_providers",
             "/v3/categories",
             "/v3/whitelabel",
             "/v3/messages",

@@ -91,9 +91,9 @@ async def total(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     query = query_of(call, SendGridDays)
     async with call.reports() as conn:
-        starts = await _starts(call, conn, query, Bucket(query.aggregated_by))
-        found = _by_span(await rows_of(conn, _scope(call), starts))
-    return _answer(query, starts, lambda n: [{"metrics": found.get(n) or metrics_of(())}])
+        starts = await days_of(call, conn, query, Bucket(query.aggregated_by))
+        found = _by_span(await rows_of(conn, scope_of(call), starts))
+    return answer_by_day(query, starts, lambda n: [{"metrics": found.get(n) or metrics_of(())}])
 
 
 async def of_categories(call: RequestContext) -> Response:
@@ -102,13 +102,15 @@ async def of_categories(call: RequestContext) -> Response:
     query = query_of(call, SendGridCategoryDays, lists=("categories",))
     names = list(dict.fromkeys(query.categories))
     async with call.reports() as conn:
-        starts = await _starts(call, conn, query, Bucket(query.aggregated_by))
-        found = {name: _by_span(await rows_of(conn, _scope(call, name), starts)) for name in names}
+        starts = await days_of(call, conn, query, Bucket(query.aggregated_by))
+        found = {
+            name: _by_span(await rows_of(conn, scope_of(call, name), starts)) for name in names
+        }
 
     def stats(n: int) -> list[dict[str, Any]]:
         return [_of_category(name, found[name].get(n) or metrics_of(())) for name in names]
 
-    return _answer(query, starts, stats)
+    return answer_by_day(query, starts, stats)
 
 
 async def sums(call: RequestContext) -> Response:
@@ -118,9 +120,9 @@ async def sums(call: RequestContext) -> Response:
     if query.sort_by_metric not in _METRICS:
         raise BadParameter("sort_by_metric", f"must be one of {', '.join(_METRICS)}")
     async with call.reports() as conn, conn.transaction(), spans.reading(conn, LONGEST_READING):
-        starts = await _starts(call, conn, query, Bucket.DAY)
+        starts = await days_of(call, conn, query, Bucket.DAY)
         ends = [starts[0], starts[-1]]
-        rows = await rows_by_value(conn, _scope(call), Dimension.TAG, ends)
+        rows = await rows_by_value(conn, scope_of(call), Dimension.TAG, ends)
     by_name: dict[str, list[CountsRow]] = {}
     for row in rows:
         if row.value:  # "" sums up those that have no counts of their own
@@ -159,21 +161,23 @@ def _by_span(rows: Sequence[CountsRow]) -> dict[int, dict[str, int]]:
     return {n: metrics_of(own) for n, own in found.items()}
 
 
-def _answer(
+def answer_by_day(
     query: SendGridDays, starts: Starts, stats_of: Callable[[int], list[dict[str, Any]]]
 ) -> Response:
+    """Return the response with what `stats_of` returns for the number of each span, from 1 on."""
     numbers = range(1, len(starts))[query.offset : query.offset + query.limit]
     return json_answer(
         [{"date": starts[n - 1].local_at.date().isoformat(), "stats": stats_of(n)} for n in numbers]
     )
 
 
-def _scope(call: RequestContext, category: str | None = None) -> StatsScope:
+def scope_of(call: RequestContext, category: str | None = None) -> StatsScope:
+    """Return whose mail is counted: that of the key's mode, or of a category of it."""
     dimension = None if category is None else Dimension.TAG
     return StatsScope(call.caller.project_id, call.caller.is_test, dimension, category)
 
 
-async def _starts(call: RequestContext, conn: Conn, query: SendGridDays, bucket: Bucket) -> Starts:
+async def days_of(call: RequestContext, conn: Conn, query: SendGridDays, bucket: Bucket) -> Starts:
     """Return the spans that are counted, the last day included.
 
     Raises:
@@ -201,13 +205,14 @@ def _day(name: str, given: str) -> datetime:
         raise BadParameter(name, f"{given!r} is not a day") from None
 
 
-def _reading(path: str, summary: str, handler: _Handler) -> Endpoint:
+def counting_endpoint(path: str, summary: str, handler: _Handler) -> Endpoint:
+    """Return an endpoint of counts; test keys see those of test mail."""
     return Endpoint("GET", path, Scope.ANALYTICS_READ, summary, handler, test_keys=ForTestKeys.OWN)
 
 
 STATISTICS_ENDPOINTS = (
-    _reading("/v3/stats", "Count mail by day, week or month.", total),
-    _reading("/v3/categories", "List categories.", categories),
-    _reading("/v3/categories/stats", "Count mail of categories.", of_categories),
-    _reading("/v3/categories/stats/sums", "Count mail of a time by category.", sums),
+    counting_endpoint("/v3/stats", "Count mail by day, week or month.", total),
+    counting_endpoint("/v3/categories", "List categories.", categories),
+    counting_endpoint("/v3/categories/stats", "Count mail of categories.", of_categories),
+    counting_endpoint("/v3/categories/stats/sums", "Count mail of a time by category.", sums),
 )
