@@ -57,3 +57,42 @@ RETURNING b.id;
 DELETE FROM mailqueue.broadcasts AS b
  WHERE b.id = %(id)s AND b.project_id = %(project_id)s AND b.begun_at IS NULL
 RETURNING b.id;
+
+-- name: list_broadcast_recipients :many
+-- Mail of a broadcast to which something happened, newest first: how often by people, and what was clicked.
+SELECT t.email_id AS id, c.id AS contact_id, e.recipient_email AS email, v.times, v.is_permanent,
+       CASE WHEN %(type)s = 'clicked' THEN (
+           SELECT jsonb_agg(jsonb_build_object('url', l.url, 'clicks', l.clicks) ORDER BY l.url)
+             FROM (SELECT o.data ->> 'url' AS url, count(*) AS clicks FROM mailqueue.email_events AS o
+                    WHERE o.email_id = t.email_id AND o.type = 'clicked' AND o.data ? 'url'
+                      AND (o.data ->> 'is_machine') IS DISTINCT FROM 'true' GROUP BY 1) AS l) END AS links
+FROM mailqueue.mail_of_broadcast(%(project_id)s, %(id)s) AS t(email_id)
+CROSS JOIN LATERAL (
+    SELECT m.status, m.recipient_email FROM mailqueue.emails AS m
+     WHERE m.id = t.email_id AND m.project_id = %(project_id)s LIMIT 1) AS e
+CROSS JOIN LATERAL (
+    SELECT count(*) AS times, coalesce(bool_or(o.type = 'hard_bounce'), false) AS is_permanent
+      FROM mailqueue.email_events AS o
+     WHERE o.email_id = t.email_id AND o.type = ANY (%(events)s::text[])
+       AND (o.data ->> 'is_machine') IS DISTINCT FROM 'true') AS v
+LEFT JOIN mailqueue.contacts AS c
+  ON c.project_id = %(project_id)s AND c.email_key = mailqueue.address_key(e.recipient_email) AND NOT c.is_test
+WHERE CASE WHEN %(type)s IN ('sent', 'suppressed') THEN e.status = %(type)s ELSE v.times > 0 END
+  AND (%(is_permanent)s::boolean IS NULL OR v.is_permanent = %(is_permanent)s)
+  AND (%(email)s::text IS NULL OR strpos(lower(e.recipient_email), lower(%(email)s)) > 0)
+  AND (%(after)s::uuid IS NULL OR t.email_id < %(after)s)
+  AND (%(before)s::uuid IS NULL OR t.email_id > %(before)s)
+ORDER BY CASE WHEN %(before)s::uuid IS NOT NULL THEN t.email_id END, t.email_id DESC
+LIMIT %(limit)s;
+
+-- name: list_broadcast_links :many
+-- Links of a broadcast that people clicked, by the address, with a number made from it.
+SELECT md5(o.data ->> 'url')::uuid AS id, o.data ->> 'url' AS url, count(*) AS clicks,
+       count(DISTINCT o.email_id) AS unique_clicks
+FROM mailqueue.mail_of_broadcast(%(project_id)s, %(id)s) AS t(email_id)
+JOIN mailqueue.email_events AS o ON o.email_id = t.email_id AND o.project_id = %(project_id)s
+WHERE o.type = 'clicked' AND o.data ? 'url'
+  AND (o.data ->> 'is_machine') IS DISTINCT FROM 'true'
+GROUP BY o.data ->> 'url'
+ORDER BY count(*) DESC, o.data ->> 'url'
+LIMIT %(limit)s;

@@ -167,3 +167,19 @@ AS $$
       FROM bad AS b
 $$;
 COMMENT ON FUNCTION mailqueue.health_of_schedules() IS 'The check of schedules, for the view health.';
+
+CREATE OR REPLACE FUNCTION mailqueue.mail_of_broadcast(p_project uuid, p_broadcast uuid) RETURNS SETOF uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    RETURN QUERY
+        SELECT unnest(k.email_ids)
+          FROM mailqueue.broadcasts AS b
+          JOIN mailqueue.schedule_runs AS r
+            ON r.schedule_id = b.schedule_id AND r.project_id = b.project_id AND r.number = 1
+          JOIN mailqueue.batches AS k ON k.id = ANY (r.batch_ids) AND k.project_id = b.project_id
+         WHERE b.id = p_broadcast AND b.project_id = p_project;
+END $$;
+COMMENT ON FUNCTION mailqueue.mail_of_broadcast(uuid, uuid) IS 'Ids of the mail of a broadcast.';

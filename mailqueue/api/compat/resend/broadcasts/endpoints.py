@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.compat.resend.broadcasts import sending, store
+from mailqueue.api.compat.resend.broadcasts import outcomes, sending, store
 from mailqueue.api.compat.resend.broadcasts.model import (
     ChangedBroadcast,
     NewBroadcast,
@@ -213,6 +213,8 @@ BROADCAST_ENDPOINTS = (
     _endpoint("POST", "/broadcasts", "Add a broadcast.", create),
     _endpoint("GET", "/broadcasts", "List broadcasts.", index),
     _endpoint("GET", _ONE, "Show a broadcast.", show),
+    _endpoint("GET", f"{_ONE}/recipients", "List recipients by event.", outcomes.recipients),
+    _endpoint("GET", f"{_ONE}/clicked-links", "List the links that were clicked.", outcomes.links),
     _endpoint("PATCH", _ONE, "Change a broadcast.", change),
     _endpoint("POST", f"{_ONE}/send", "Send a broadcast.", send),
     _endpoint("POST", f"{_ONE}/cancel", "Cancel a broadcast.", cancel),
