@@ -1,6 +1,6 @@
 """Enrollments: enroll a contact, list, show, end."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -90,3 +90,9 @@ async def end(
         raise Conflict(f"enrollment {enrollment_id} has ended: {found.state}")
     await store.end(conn, [enrollment_id], reason="removed", by=by)
     return await get(conn, project_id, enrollment_id)
+
+
+async def end_all(conn: Conn, ids: Sequence[UUID], *, by: str) -> None:
+    """End enrollments; those that have ended stay as they are."""
+    if ids:
+        await store.end(conn, ids, reason="removed", by=by)

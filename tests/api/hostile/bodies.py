@@ -3,6 +3,7 @@
 import base64
 from typing import Any
 
+from tests.api.hostile.automated import AUTOMATED
 from tests.api.hostile.test_inputs import NO_ID
 
 HEADERS = {"X-Order": "81"}
@@ -200,6 +201,7 @@ BODIES: dict[str, Any] = {
     "POST /v3/{domain}/complaints": {"address": "a@example.com"},
     "POST /v3/{domain}/unsubscribes": {"address": "a@example.com", "tag": "*"},
     "POST /broadcasts": BROADCAST,
+    **AUTOMATED,
     "POST /contact-properties": {"key": "plan", "type": "string", "fallback_value": "free"},
     "PATCH /contact-properties/{property_id}": {"fallback_value": "free"},
     "PATCH /broadcasts/{broadcast_id}": BROADCAST,

@@ -14,6 +14,8 @@ WITHOUT_BODY = {
     "POST /templates/{template_id}/duplicate",
     "POST /emails/{email_id}/cancel",
     "POST /broadcasts/{broadcast_id}/cancel",
+    "POST /automations/{automation_id}/stop",
+    "POST /automations/{automation_id}/duplicate",
     "POST /broadcasts/{broadcast_id}/duplicate",
     "PUT /bounces/{bounce_id}/activate",
     "POST /senders/{sender_number}/verifyspf",

@@ -4,7 +4,6 @@ Follows resend.com/docs/api-reference/contact-properties. Contacts may have attr
 name: a property gives one a type for its readers, and a fallback in the texts of broadcasts.
 """
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -128,14 +127,12 @@ def _answer(one: ProjectRule, *, status: int = 200) -> Response:
 
 
 def _shown(one: ProjectRule) -> dict[str, Any]:
-    # The first 48 bits of the id are the time in milliseconds.
-    created_at = datetime.fromtimestamp((one.id.int >> 80) / 1000, UTC)
     return {
         "id": one.id,
         "key": one.subject,
         "type": one.settings["type"],
         FALLBACK: one.settings[FALLBACK],
-        "created_at": stamp(created_at),
+        "created_at": stamp(one.created_at),
     }
 
 

@@ -19,6 +19,9 @@ from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.api_keys import KEY_ENDPOINTS
+from mailqueue.api.compat.resend.automated.automations import AUTOMATION_ENDPOINTS
+from mailqueue.api.compat.resend.automated.events import EVENT_ENDPOINTS
+from mailqueue.api.compat.resend.automated.runs import RUN_ENDPOINTS
 from mailqueue.api.compat.resend.broadcasts.endpoints import BROADCAST_ENDPOINTS
 from mailqueue.api.compat.resend.contact_properties import PROPERTY_ENDPOINTS
 from mailqueue.api.compat.resend.contacts import CONTACT_ENDPOINTS
@@ -57,7 +60,7 @@ BODY_BYTES = 60 * 1024 * 1024
 MAX_IN_BATCH = 100
 MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
-NOT_THERE = ("/automations",)
+NOT_THERE = ("/logs", "/usage", "/inboxes", "/oauth")
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
 
 
@@ -179,13 +182,16 @@ RESEND = CompatApi(
         *TEMPLATE_ENDPOINTS,
         *BROADCAST_ENDPOINTS,
         *PROPERTY_ENDPOINTS,
+        *EVENT_ENDPOINTS,
+        *AUTOMATION_ENDPOINTS,
+        *RUN_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
     roots=(
         *("/emails", "/suppressions", "/webhooks", "/domains"),
         *("/contacts", "/segments", "/audiences", "/topics", "/api-keys", "/templates"),
-        *("/broadcasts", "/contact-properties", *NOT_THERE),
+        *("/broadcasts", "/contact-properties", "/events", "/automations", *NOT_THERE),
     ),
     rates=rates,
 )

@@ -1,9 +1,10 @@
 """Rules of a project that compatible APIs manage: Postmark's signatures, tag triggers and inbound
-rules, and Resend's contact properties.
+rules, and Resend's contact properties, events and automations.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -23,16 +24,25 @@ class RuleKind(StrEnum):
     TAG = "tag_trigger"
     INBOUND = "inbound_rule"
     PROPERTY = "contact_property"
+    EVENT = "event_definition"
+    AUTOMATION = "automation"
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectRule:
-    """A rule; the subject is an address, a tag, an address or domain, or an attribute."""
+    """A rule; the subject is an address, a tag, an address or domain, an attribute, an event, or
+    the sequence of an automation.
+    """
 
     id: UUID
     kind: str
     subject: str
     settings: dict[str, Any]
+
+    @property
+    def created_at(self) -> datetime:
+        """Return when it was added: the first 48 bits of its id, in milliseconds."""
+        return datetime.fromtimestamp((self.id.int >> 80) / 1000, UTC)
 
     @property
     def number(self) -> int:

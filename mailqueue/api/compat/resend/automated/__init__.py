@@ -1,0 +1,1 @@
+"""Resend's API: events, and the automations that they start."""
