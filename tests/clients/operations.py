@@ -18,7 +18,7 @@ import resend
 from mailqueue.api.compat.model import CompatApi
 
 _VARIABLE = re.compile(r"\{[^{}]*\}|%s|%d|<[^<>/]*>?")
-_EXAMPLE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) ((?:/(?:[\w.-]+|<[\w-]+>?))+)")
+_EXAMPLE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) ((?:/(?:[\w.-]+|<[\w-]+>?|\{[\w-]+\}))+)")
 _VERSION = re.compile(r"/v\d/")
 _CALLS = ("call", "call_many")
 SENDGRID_FILE = Path(__file__).parent / "sendgrid" / "operations.txt"

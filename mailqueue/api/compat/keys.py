@@ -16,8 +16,14 @@ MAX_NAME_CHARACTERS = keys_manage.NAME_CHARACTERS
 _GONE = ("revoked", "expired")
 
 
-async def add_key(call: RequestContext, name: str, scopes: Collection[str]) -> IssuedKey:
-    """Create a key of the mode of the caller's.
+async def add_key(
+    call: RequestContext,
+    name: str,
+    scopes: Collection[str],
+    *,
+    expires_at: datetime | None = None,
+) -> IssuedKey:
+    """Create a key of the mode of the caller's; without `expires_at` it never expires.
 
     Raises:
         Forbidden: it would have a scope that the caller lacks.
@@ -28,7 +34,12 @@ async def add_key(call: RequestContext, name: str, scopes: Collection[str]) -> I
     check_reach(call.caller, scopes, is_test=is_test)
     async with call.connection() as conn:
         return await keys_manage.issue_key(
-            conn, call.caller.project, name, is_test=is_test, scopes=scopes
+            conn,
+            call.caller.project,
+            name,
+            is_test=is_test,
+            scopes=scopes,
+            expires_at=expires_at,
         )
 
 

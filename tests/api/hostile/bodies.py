@@ -243,6 +243,7 @@ BODIES: dict[str, Any] = {
         "filter": {"AND": [{"attribute": "tag", "comparator": "=", "values": [{"value": "news"}]}]},
         "pagination": {"sort": "time:asc", "skip": 0, "limit": 10},
     },
+    "POST /v1/keys": {"role": "sending", "description": "Shop", "expiration": "3600"},
     "POST /v3/domains": {"name": "news.example.com"},
     "POST /v4/domains": {"name": "news.example.com"},
     "POST /v3/{domain}/templates": MAILGUN_TEMPLATE,

@@ -48,7 +48,8 @@ def names_a_thing(endpoint: Endpoint) -> bool:
     # There a batch is the name of a campaign, which has no mode.
     if endpoint.path.startswith(("/v3/mail/batch", "/v3/user/scheduled_sends")):
         return False
-    is_key = any(name in endpoint.path for name in ("api-keys/{key_id}", "api_keys/{key_id}"))
+    paths_of_keys = ("api-keys/{key_id}", "api_keys/{key_id}", "/v1/keys/{key_id}")
+    is_key = any(name in endpoint.path for name in paths_of_keys)
     return is_key or any(name in endpoint.path for name in things)
 
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import store as mailgun_store
+from mailqueue.api.compat.mailgun.api_keys import API_KEY_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.metrics import METRIC_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.tags import TAG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.totals import STATISTICS_ENDPOINTS
@@ -130,6 +131,7 @@ MAILGUN = CompatApi(
         *DOMAIN_ENDPOINTS,
         *DOMAIN_CHANGE_ENDPOINTS,
         *TRACKING_ENDPOINTS,
+        *API_KEY_ENDPOINTS,
         *EVENT_ENDPOINTS,
         *IMPORT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
