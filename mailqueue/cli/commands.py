@@ -146,6 +146,10 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
             "mailqueue.cli.suppression.commands:suppression",
             "Manage the list of suppressed addresses.",
         ),
+        "import": Lazy(
+            "mailqueue.cli.imports.commands:import_",
+            "Show imports of contacts and suppressions that workers carry out.",
+        ),
         "category": Lazy(
             "mailqueue.cli.suppression.categories:category",
             "Manage the email categories recipients can opt out of.",

@@ -38,6 +38,7 @@ from mailqueue.contract.automation.sequences import (
     StepCounts,
 )
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent
+from mailqueue.contract.background import DataImport
 from mailqueue.contract.contacts import (
     ChangedMembers,
     Contact,
@@ -91,6 +92,7 @@ __all__ = [
     "ContactSequence",
     "ContactSequences",
     "DataExport",
+    "DataImport",
     "DoneStep",
     "Email",
     "Enrolled",

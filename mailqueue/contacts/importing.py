@@ -94,7 +94,8 @@ async def import_contacts(
                     continue
                 for one in await store.import_lines(conn, project_id, some, list_name=list_name):
                     if one.outcome == "bad":
-                        refuse(BadLine(one.line, one.reason or ""))
+                        column, _, why = (one.reason or "").partition(": ")
+                        refuse(BadLine(one.line, why, column))
                     else:
                         setattr(tally, one.outcome, getattr(tally, one.outcome) + 1)
                 if advance is not None:
@@ -126,7 +127,7 @@ def _read(file: BinaryIO, tally: ContactTally) -> Generator[NumberedFields | Bad
             else:
                 yield number, fields_of(values)
         except InvalidField as exc:
-            yield BadLine(number, str(exc))
+            yield BadLine(number, exc.why, exc.field)
 
 
 def fields_of(values: Mapping[str, object]) -> Fields:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from mailqueue.contract.suppression import ListEncoding
+from mailqueue.contract.suppression import BadLine, ListEncoding
 from mailqueue.contract.value import Value
 
 
@@ -69,17 +69,7 @@ class ImportKind(StrEnum):
     """What is imported."""
 
     CONTACTS = "contacts"
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedLine(Value):
-    """A line of an import that was not taken."""
-
-    line: int
-    """Number of the line, or of the element of an array, from 1."""
-    column: str | None
-    """Field of the value that was refused; null: the line as a whole was."""
-    reason: str
+    SUPPRESSIONS = "suppressions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +80,9 @@ class DataImport(Value):
     project: str
     kind: ImportKind
     options: dict[str, Any]
-    """What was asked for: `list`, the name of a list that contacts are added to."""
+    """What was asked for: `list`, the name of a list that contacts are added to; `reason`, that of
+    suppressions whose line has none.
+    """
     file_name: str | None
     encoding: ListEncoding
     """How the file is read."""
@@ -102,11 +94,13 @@ class DataImport(Value):
     lines: int
     """Number of lines of the file, its header and empty ones included."""
     lines_read: int
-    """Number of contacts that are read: those that are taken, and those that are refused."""
+    """Number of records that are read: those that are taken, and those that are refused."""
     taken: dict[str, int]
-    """Number of lines by what became of them: `added`, `changed`, `unchanged`."""
+    """Number of lines by what became of them: `added`, `changed`, `unchanged` of contacts; `added`,
+    `renewed`, `there_already` of suppressions.
+    """
     refused: int
-    refusals: Sequence[RefusedLine]
+    refusals: Sequence[BadLine]
     """The first 1,000 lines that were refused; empty in lists of imports."""
     requested_by: str
     error: str | None

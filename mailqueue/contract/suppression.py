@@ -44,6 +44,13 @@ class BadLine(Value):
     line: int
     """Number of the line, or of the element of an array, from 1."""
     reason: str
+    column: str | None = None
+    """Field of the value that was refused; null: the line as a whole was."""
+
+    @property
+    def text(self) -> str:
+        """The reason, after the column that it is about."""
+        return self.reason if self.column is None else f"{self.column}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

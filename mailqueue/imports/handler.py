@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 from uuid import UUID
 
+from mailqueue.contract.background import ImportKind
 from mailqueue.contract.suppression import ListEncoding
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InvalidField, ProjectFull
@@ -22,8 +23,11 @@ from mailqueue.imports.model import OpenImport
 from mailqueue.queue.handler import Handler
 from mailqueue.settings.environment import DatabaseSettings
 
-LINES_PER_COMMIT = 200
-"""Lines that are committed together: each locks a row that other writers of contacts wait for."""
+LINES_PER_COMMIT: Mapping[ImportKind, int] = {
+    ImportKind.CONTACTS: 200,  # each locks a row that other writers of contacts wait for
+    ImportKind.SUPPRESSIONS: 5_000,  # each commit inserts an audit event
+}
+"""Lines that are committed together."""
 NO_FILE = "its file is deleted: import it again"
 MAX_COMMITS = 250
 """Commits after which an import lets others of the queue go first."""
@@ -51,7 +55,10 @@ class ImportHandler(Handler[ClaimedImport, ImportEnd]):
     row = ClaimedImport
 
     def __init__(
-        self, database: DatabaseSettings, *, lines_per_commit: int = LINES_PER_COMMIT
+        self,
+        database: DatabaseSettings,
+        *,
+        lines_per_commit: Mapping[ImportKind, int] = LINES_PER_COMMIT,
     ) -> None:
         self._link = Link(database, "mailqueue/imports")
         self._lines = lines_per_commit
@@ -64,7 +71,8 @@ class ImportHandler(Handler[ClaimedImport, ImportEnd]):
             opened = cast(BinaryIO, file)
             if not await self._load(row, found.parts, opened):
                 return await self._without_file(row)
-            lines = reading.lines_of(opened, ListEncoding(found.encoding))
+            kind, encoding = ImportKind(found.kind), ListEncoding(found.encoding)
+            lines = reading.lines_of(opened, kind, encoding, found.options)
             with closing(lines):
                 try:
                     return await self._take_all(row, found, lines)
@@ -107,11 +115,11 @@ class ImportHandler(Handler[ClaimedImport, ImportEnd]):
         found: OpenImport,
         lines: Generator[reading.ImportLine, None, None],
     ) -> Outcome | ImportEnd:
-        behind = found.lines_read
+        behind, at_once = found.lines_read, self._lines[ImportKind(found.kind)]
         await asyncio.to_thread(reading.skip, lines, behind)
         for _ in range(MAX_COMMITS):
             read = await asyncio.to_thread(
-                partial(reading.next_lines, lines, self._lines, behind=behind)
+                partial(reading.next_lines, lines, at_once, behind=behind)
             )
             if read is None:
                 return ImportEnd("done")

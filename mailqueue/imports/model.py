@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
 
-from mailqueue.contract.background import ImportKind, RefusedLine
+from mailqueue.contract.background import ImportKind
+from mailqueue.contract.suppression import BadLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class OpenImport(NamedTuple):
 
     state: str
     kind: str
+    options: Mapping[str, Any]
     encoding: str
     lines_read: int
     parts: int
@@ -34,4 +36,4 @@ class ReadLines:
 
     to: int
     valid: list[tuple[int, Mapping[str, Any]]]
-    refused: list[RefusedLine]
+    refused: list[BadLine]

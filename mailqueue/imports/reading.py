@@ -6,17 +6,18 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from mailqueue.contacts.importing import fields_of
-from mailqueue.contract.background import RefusedLine
-from mailqueue.contract.suppression import ListEncoding
+from mailqueue.contract.background import ImportKind
+from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import InvalidField
 from mailqueue.imports.model import ReadLines
 from mailqueue.suppression.lists.encoding import encoding_of
-from mailqueue.suppression.lists.reading import read_records
+from mailqueue.suppression.lists.reading import read_lines, read_records
+from mailqueue.suppression.model import NewSuppression
 
 PART_BYTES = 1024 * 1024
 """Bytes of a part before it is compressed."""
 
-ImportLine = tuple[int, Mapping[str, Any]] | RefusedLine
+ImportLine = tuple[int, Mapping[str, Any]] | BadLine
 
 
 def examine(file: BinaryIO) -> tuple[ListEncoding, int]:
@@ -42,20 +43,44 @@ def next_part(file: BinaryIO) -> tuple[int, bytes] | None:
     return (len(piece), zlib.compress(piece)) if piece else None
 
 
-def lines_of(file: BinaryIO, encoding: ListEncoding) -> Generator[ImportLine, None, None]:
+def lines_of(
+    file: BinaryIO, kind: ImportKind, encoding: ListEncoding, options: Mapping[str, Any]
+) -> Generator[ImportLine, None, None]:
     """Yield the lines of a file in order, as fields or with the reason of their refusal.
 
     Raises:
         InvalidField: field `file`; the rest of it cannot be read.
     """
+    if kind is ImportKind.CONTACTS:
+        yield from _contacts(file, encoding)
+        return
+    reason = options.get("reason")
+    otherwise = None if reason is None else SuppressionReason(reason)
+    for line in read_lines(file, encoding, otherwise=otherwise):
+        yield line if isinstance(line, BadLine) else (line.number, _suppression(line.entry))
+
+
+def _contacts(file: BinaryIO, encoding: ListEncoding) -> Iterator[ImportLine]:
     for number, values in read_records(file, encoding):
         if isinstance(values, str):
-            yield RefusedLine(number, None, values)
+            yield BadLine(number, values)
             continue
         try:
             yield number, fields_of(values)
         except InvalidField as exc:
-            yield RefusedLine(number, exc.field, exc.why)
+            yield BadLine(number, exc.why, exc.field)
+
+
+def _suppression(entry: NewSuppression) -> Mapping[str, Any]:
+    """Return a suppression as SQL takes it. Pure."""
+    until = None if entry.expires_at is None else entry.expires_at.isoformat()
+    return {
+        "address": entry.address.key,
+        "category": entry.category,
+        "reason": entry.reason.value,
+        "detail": entry.detail,
+        "expires_at": until,
+    }
 
 
 def skip(lines: Iterator[ImportLine], count: int) -> None:
@@ -68,6 +93,6 @@ def next_lines(lines: Iterator[ImportLine], count: int, *, behind: int) -> ReadL
     read = list(islice(lines, count))
     if not read:
         return None
-    valid = [each for each in read if not isinstance(each, RefusedLine)]
-    refused = [each for each in read if isinstance(each, RefusedLine)]
+    valid = [each for each in read if not isinstance(each, BadLine)]
+    refused = [each for each in read if isinstance(each, BadLine)]
     return ReadLines(behind + len(read), valid, refused)

@@ -1,6 +1,7 @@
 """Begin and find imports."""
 
 import asyncio
+from dataclasses import replace
 from uuid import UUID
 
 from mailqueue.contacts import lists
@@ -9,6 +10,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.imports import reading, store
 from mailqueue.imports.model import WantedImport
+from mailqueue.suppression.acceptable import reason_of
 
 MAX_UNFINISHED = 5
 """Imports of a project, of each mode, that may be unfinished at a time."""
@@ -18,7 +20,8 @@ async def begin(conn: Conn, project_id: UUID, wanted: WantedImport, *, by: str) 
     """Begin an import, in the caller's transaction; workers read its file.
 
     Raises:
-        InvalidField: field `file`; it is not a list. Or field `list`: it has a condition.
+        InvalidField: field `file`; it is not a list. Or field `list`: it has a condition. Or field
+            `reason`: it is none of a suppression.
         NotFound: there is no such list.
         Conflict: the project has too many unfinished imports.
     """
@@ -27,6 +30,8 @@ async def begin(conn: Conn, project_id: UUID, wanted: WantedImport, *, by: str) 
         found = await lists.get(conn, project_id, name)
         if found.condition is not None:
             raise InvalidField("list", "its condition says who is in this list")
+    if (reason := wanted.options.get("reason")) is not None:
+        wanted = replace(wanted, options={**wanted.options, "reason": reason_of(reason).value})
     async with conn.transaction():
         made = await store.begin(
             conn,

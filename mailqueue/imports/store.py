@@ -8,8 +8,8 @@ from uuid import UUID
 from psycopg.errors import ObjectInUse
 from psycopg.types.json import Jsonb
 
-from mailqueue.contract.background import DataImport, ImportKind, RefusedLine
-from mailqueue.contract.suppression import ListEncoding
+from mailqueue.contract.background import DataImport, ImportKind
+from mailqueue.contract.suppression import BadLine, ListEncoding
 from mailqueue.core.errors import Conflict
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
@@ -90,7 +90,7 @@ async def take(conn: Conn, import_id: UUID, read: ReadLines, *, claim_no: int) -
     """Take lines and count them, all or none; return the state of the import.
 
     Raises:
-        InvalidField: the list is gone, or takes no members.
+        InvalidField: the list of contacts is gone, or takes no members.
         ProjectFull: the project may have no more contacts.
         Conflict: another transaction changes or removes a contact.
     """
@@ -122,5 +122,5 @@ def _typed(found: DataImport) -> DataImport:
         found,
         kind=ImportKind(found.kind),
         encoding=ListEncoding(found.encoding),
-        refusals=[RefusedLine(**each) for each in refusals],
+        refusals=[BadLine(**each) for each in refusals],
     )

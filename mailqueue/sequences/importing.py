@@ -69,6 +69,9 @@ async def enroll_list(
         outcomes, bad = Counter[str](), []
         async with conn.transaction():
             for number, values in lines:
+                if isinstance(values, str):
+                    bad.append(BadLine(number, values))
+                    continue
                 try:
                     email, variables = _contact_of(values)
                     found = await store.enroll(
@@ -83,7 +86,7 @@ async def enroll_list(
                 except InvalidField as exc:
                     if exc.field == "sequence":
                         raise
-                    bad.append(BadLine(number, str(exc)))
+                    bad.append(BadLine(number, exc.why, exc.field))
                 else:
                     outcomes[found.outcome] += 1
         tally.add(outcomes, bad)
@@ -92,9 +95,7 @@ async def enroll_list(
                 tell(line)
 
 
-def _contact_of(values: Mapping[str, object] | str) -> tuple[str, dict[str, object]]:
-    if isinstance(values, str):
-        raise InvalidField("line", values)
+def _contact_of(values: Mapping[str, object]) -> tuple[str, dict[str, object]]:
     email = next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
     if not isinstance(email, str):
         raise InvalidField("email", "is needed")

@@ -18,22 +18,28 @@ LINES_PER_COMMIT = 2
 
 
 async def begun(
-    conn: Conn, project_id: UUID, content: bytes | str, *, is_test: bool = False, **options: Any
+    conn: Conn,
+    project_id: UUID,
+    content: bytes | str,
+    *,
+    kind: ImportKind = ImportKind.CONTACTS,
+    is_test: bool = False,
+    **options: Any,
 ) -> DataImport:
-    """Begin an import of contacts."""
+    """Begin an import."""
     file = io.BytesIO(content if isinstance(content, bytes) else content.encode())
-    wanted = WantedImport(ImportKind.CONTACTS, file, "a.csv", options, is_test=is_test)
+    wanted = WantedImport(kind, file, "a.csv", options, is_test=is_test)
     return await requests.begin(conn, project_id, wanted, by="tests")
 
 
 async def found(conn: Conn, project_id: UUID, import_id: UUID) -> DataImport:
-    """Return an import of contacts."""
-    return await requests.find(conn, project_id, ImportKind.CONTACTS, import_id)
+    """Return an import."""
+    return await requests.find(conn, project_id, None, import_id)
 
 
 async def worked(database: DatabaseSettings, *, lines: int = LINES_PER_COMMIT) -> int:
     """Let a worker claim once; return the number of imports that it handled."""
-    handler = ImportHandler(database, lines_per_commit=lines)
+    handler = ImportHandler(database, lines_per_commit=dict.fromkeys(ImportKind, lines))
     return await work_once(database, "imports", handler)
 
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from mailqueue.contract.background import ImportKind
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.db.pool import connect
 from mailqueue.settings.environment import DatabaseSettings
@@ -26,13 +27,14 @@ asyncio.run(steps.worked(DatabaseSettings(Secret(os.environ["DATABASE"]))))
 """
 
 
+@pytest.mark.parametrize("kind", ImportKind)
 @pytest.mark.parametrize(("passing", "lines"), [(1, 2), (2, 4), (3, 5)])
 async def test_a_worker_dies_after_some_lines(
-    database: DatabaseSettings, passing: int, lines: int
+    database: DatabaseSettings, passing: int, lines: int, kind: ImportKind
 ) -> None:
     async with connect(database) as conn:
         project = await make.project_named(conn)
-        begun = await steps.begun(conn, project, steps.csv_of(5))
+        begun = await steps.begun(conn, project, steps.csv_of(5), kind=kind)
 
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", ONE_TURN),

@@ -88,7 +88,7 @@ def test_an_octet_that_is_no_utf8_spoils_its_line_only() -> None:
 
     first, second, third = read(content.encode("latin-1"))
 
-    assert first == BadLine(2, "detail: is not UTF-8")
+    assert first == BadLine(2, "is not UTF-8", "detail")
     assert isinstance(second, BadLine)
     assert isinstance(third, ListLine)
 
@@ -126,7 +126,8 @@ def test_a_faulty_value_is_told_by_its_name(record: dict[str, Any], field: str) 
     (bad,) = read(json.dumps([{"email": "ann@example.com"} | record]))
 
     assert isinstance(bad, BadLine)
-    assert bad.reason.startswith(f"{field}: ")
+    assert bad.column == field
+    assert bad.text == f"{field}: {bad.reason}"
 
 
 def test_a_reason_of_ones_own_keeps_that_of_the_list_as_detail() -> None:

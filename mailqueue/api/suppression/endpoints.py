@@ -2,6 +2,7 @@
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.suppression.imports import IMPORT_ENDPOINTS
 from mailqueue.api.suppression.lists import LIST_ENDPOINTS
 from mailqueue.api.suppression.schema import (
     AddSuppressions,
@@ -139,6 +140,7 @@ ENDPOINTS = (
         test_keys=ForTestKeys.READ,
     ),
     *LIST_ENDPOINTS,
+    *IMPORT_ENDPOINTS,
     Endpoint(
         "GET",
         "/v1/suppressions/{email_hash}",

@@ -97,6 +97,13 @@ class ImportQuery(RequestModel):
     """Validate and count every line, and change nothing."""
 
 
+class BeginSuppressionImportQuery(RequestModel):
+    """What an import in the background does."""
+
+    reason: ReasonWord | None = None
+    """Reason of lines without one; `manual` if omitted."""
+
+
 class ExportQuery(RequestModel):
     """Options of an export."""
 

@@ -1,6 +1,5 @@
 """`mailqueue export`: exports of a project's data to files, which workers write."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -11,6 +10,7 @@ import click
 
 from mailqueue.analytics.exports import fetching, requests
 from mailqueue.analytics.exports.model import CHOICES, WantedExport
+from mailqueue.cli.support import polling
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
     execute,
@@ -29,8 +29,6 @@ from mailqueue.db.fetch import Conn
 from mailqueue.tenants.projects import manage
 
 EXIT_FAILED = 1
-POLL_SECONDS = 1.0
-"""Poll interval of `--wait`."""
 MAX_ROWS = 1000
 """Exports that one command lists."""
 _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
@@ -233,16 +231,11 @@ def delete(*, export_id: UUID) -> None:
     print_message(found, f"export {found.id} is deleted")
 
 
-async def until_next_look(seconds: float) -> None:
-    """Wait between two looks at an export."""
-    await asyncio.sleep(seconds)
-
-
 async def _ended(conn: Conn, export: DataExport) -> DataExport:
     """Return an export once it has ended; show its progress until then."""
     with progress("exporting", export.rows_estimated or None) as advance:
         while export.state in _UNFINISHED:
-            await until_next_look(POLL_SECONDS)
+            await polling.until_next_look()
             before, export = export.rows, await requests.find(conn, None, export.id)
             advance(export.rows - before)
     return export

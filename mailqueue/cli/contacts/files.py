@@ -8,20 +8,26 @@ from typing import BinaryIO
 import click
 
 from mailqueue.cli.contacts.options import project_option
+from mailqueue.cli.imports.following import (
+    EXIT_BAD_LINES,
+    background_options,
+    check_options,
+    import_in_background,
+    print_refusal,
+)
 from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import examples, show
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.cli.support.seekable import seekable
 from mailqueue.contacts import contacts, exporting
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
-from mailqueue.contract.suppression import BadLine, ListEncoding
+from mailqueue.contract.background import ImportKind
+from mailqueue.contract.suppression import ListEncoding
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists.exporting import Format
-
-EXIT_BAD_LINES = 1
 
 
 @click.command(
@@ -29,17 +35,26 @@ EXIT_BAD_LINES = 1
     epilog=examples(
         "mailqueue contact import customers.csv --dry-run",
         "mailqueue contact import customers.csv --list news",
+        "mailqueue contact import customers.csv --background --wait",
         "mailqueue contact export --project shop | mailqueue contact import -",
     ),
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
 @click.option("--list", "list_name", metavar="LIST", help="List that the contacts are added to.")
 @click.option("--dry-run", is_flag=True, help="Read and count every line; change nothing.")
+@background_options
 @project_option
 @json_option
 @click.pass_context
 def import_(
-    ctx: click.Context, *, file: BinaryIO, list_name: str | None, dry_run: bool, project: str
+    ctx: click.Context,
+    *,
+    file: BinaryIO,
+    list_name: str | None,
+    dry_run: bool,
+    background: bool,
+    wait: bool,
+    project: str,
 ) -> None:
     """Add the contacts of a file, CSV with a header or JSON, or change those that are there.
 
@@ -48,6 +63,13 @@ def import_(
     lines are reported with their number and do not stop the others. Importing again continues an
     import that was interrupted.
     """
+    check_options(background=background, wait=wait, dry_run=dry_run)
+    if background:
+        options = {"list": list_name}
+        import_in_background(
+            ctx, ImportKind.CONTACTS, file, project=project, options=options, wait=wait
+        )
+        return
     tally = ContactTally()
 
     async def imported() -> None:
@@ -60,7 +82,7 @@ def import_(
                     list_name=list_name,
                     is_trial=dry_run,
                     tally=tally,
-                    tell=_tell,
+                    tell=print_refusal,
                     advance=advance,
                 )
 
@@ -112,10 +134,6 @@ def export(*, form: str, list_name: str | None, project: str) -> None:
         out.flush()
 
     run(exported())
-
-
-def _tell(bad: BadLine) -> None:
-    click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
 def _print(tally: ContactTally, *, dry_run: bool) -> None:

@@ -207,4 +207,4 @@ def enrollments(
 
 
 def _tell(bad: BadLine) -> None:
-    click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
+    click.echo(f"line {bad.line}: {show(bad.text)}", err=True)

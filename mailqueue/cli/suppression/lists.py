@@ -7,21 +7,27 @@ from typing import BinaryIO
 
 import click
 
+from mailqueue.cli.imports.following import (
+    EXIT_BAD_LINES,
+    background_options,
+    check_options,
+    import_in_background,
+    print_refusal,
+)
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.output import examples, show
+from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.cli.support.seekable import seekable
-from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
+from mailqueue.contract.background import ImportKind
+from mailqueue.contract.suppression import ListEncoding, SuppressionReason
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.suppression.lists import exporting
 from mailqueue.suppression.lists.exporting import Format
 from mailqueue.suppression.lists.importing import import_list
 from mailqueue.suppression.model import ImportTally
-
-EXIT_BAD_LINES = 1
 
 _project = click.option(
     "--project", default="default", show_default=True, help="Project of the list."
@@ -34,12 +40,14 @@ _REASONS = click.Choice([reason.value for reason in SuppressionReason])
     epilog=examples(
         "mailqueue suppression import unsubscribed.csv --reason unsubscribed",
         "mailqueue suppression import bounces.csv --dry-run",
+        "mailqueue suppression import bounces.csv --background --wait",
         "mailqueue suppression export --project shop | mailqueue suppression import -",
     ),
 )
 @click.argument("file", metavar="FILE", type=click.File("rb"))
 @click.option("--reason", type=_REASONS, help="Reason for lines without one.  [default: manual]")
 @click.option("--dry-run", is_flag=True, help="Validate and count every line; change nothing.")
+@background_options
 @_project
 @json_option
 @click.pass_context
@@ -49,6 +57,8 @@ def import_(
     file: BinaryIO,
     reason: str | None,
     dry_run: bool,
+    background: bool,
+    wait: bool,
     project: str,
 ) -> None:
     """Suppress the addresses of a file: CSV with a header, or JSON.
@@ -57,6 +67,13 @@ def import_(
     are reported with their number and do not stop the others. Importing again adds what is missing.
     The file may be in UTF-8, UTF-16 with a byte order mark, or Windows-1252.
     """
+    check_options(background=background, wait=wait, dry_run=dry_run)
+    if background:
+        options = {"reason": reason}
+        import_in_background(
+            ctx, ImportKind.SUPPRESSIONS, file, project=project, options=options, wait=wait
+        )
+        return
     tally = ImportTally()
 
     async def imported() -> None:
@@ -70,7 +87,7 @@ def import_(
                     is_trial=dry_run,
                     by=operator(),
                     tally=tally,
-                    tell=_tell,
+                    tell=print_refusal,
                     advance=advance,
                 )
 
@@ -127,10 +144,6 @@ def export(*, form: str, reason: str | None, category: str | None, project: str)
         out.flush()
 
     run(exported())
-
-
-def _tell(bad: BadLine) -> None:
-    click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
 
 
 def _print(tally: ImportTally, *, dry_run: bool) -> None:

@@ -14,6 +14,7 @@ from mailqueue.client.asynchronous.ab_tests import AsyncAbTests
 from mailqueue.client.asynchronous.analytics import AsyncAnalytics
 from mailqueue.client.asynchronous.contacts import AsyncContacts
 from mailqueue.client.asynchronous.exports import AsyncExports
+from mailqueue.client.asynchronous.imports import AsyncImports
 from mailqueue.client.asynchronous.schedules import AsyncSchedules
 from mailqueue.client.asynchronous.sequences import AsyncSequences
 from mailqueue.client.asynchronous.timed_events import AsyncTimedEvents
@@ -37,6 +38,7 @@ class Client(
     AsyncAnalytics,
     AsyncContacts,
     AsyncExports,
+    AsyncImports,
     AsyncSchedules,
     AsyncSequences,
     AsyncTimedEvents,

@@ -20,6 +20,7 @@ from mailqueue.client.synchronous.ab_tests import AbTests
 from mailqueue.client.synchronous.analytics import Analytics
 from mailqueue.client.synchronous.contacts import Contacts
 from mailqueue.client.synchronous.exports import Exports
+from mailqueue.client.synchronous.imports import Imports
 from mailqueue.client.synchronous.schedules import Schedules
 from mailqueue.client.synchronous.sequences import Sequences
 from mailqueue.client.synchronous.timed_events import TimedEvents
@@ -40,6 +41,7 @@ class SyncClient(
     Analytics,
     Contacts,
     Exports,
+    Imports,
     Schedules,
     Sequences,
     TimedEvents,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import BinaryIO
 
 from starlette.responses import Response
 
@@ -10,8 +11,11 @@ from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.suppression.pages import PATH, REASONS
+from mailqueue.contract.background import ImportKind
 from mailqueue.contract.suppression import ImportedSuppressions, SuppressionReason
-from mailqueue.core.errors import InvalidField
+from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.imports import requests
+from mailqueue.imports.model import WantedImport
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import MAX_DETAIL_CHARACTERS, new_suppression
 from mailqueue.suppression.lists.importing import import_list
@@ -49,30 +53,45 @@ async def ask_file(context: PageContext) -> Response:
 
 
 async def import_file(context: PageContext) -> Response:
-    """Suppress every valid line of a file, or count what that would do."""
-    reason, is_trial = text_of(context.form, "reason"), text_of(context.form, "checks") == "on"
+    """Begin the import of a file, or count what it would do."""
+    reason = text_of(context.form, "reason")
     if reason not in dict(REASONS):
         return _file(context, fault=("reason", "Must be one of those shown."))
     if context.upload is None:
         return _file(context, fault=("file", "Choose a file."))
-    tally = ImportTally()
+    file = context.upload.file
+    name = (context.upload.filename or "").replace("\0", "\ufffd")[:200]
     try:
-        async with context.connection() if is_trial else context.acting_once() as conn:
-            await import_list(
-                conn,
-                context.seen.name,
-                file=context.upload.file,
-                otherwise=SuppressionReason(reason) if reason else None,
-                is_trial=is_trial,
-                by=context.user.by,
-                tally=tally,
-            )
+        if text_of(context.form, "checks") == "on":
+            tally = await _checked(context, file, reason)
+            return _file(context, result=tally.result(is_trial=True), name=name)
+        options = {"reason": reason} if reason else {}
+        wanted = WantedImport(ImportKind.SUPPRESSIONS, file, name, options)
+        async with context.acting_once() as conn:
+            made = await requests.begin(conn, context.seen.id, wanted, by=context.user.by)
     except DoneBefore:
         return _done(context, "before")
     except InvalidField as exc:
         return _file(context, fault=(exc.field, sentence(exc.why)))
-    name = (context.upload.filename or "").replace("\0", "\ufffd")[:200]
-    return _file(context, result=tally.result(is_trial=is_trial), name=name)
+    except Conflict as exc:
+        return _file(context, fault=("file", sentence(str(exc))))
+    return context.redirect(project_path(context.seen.name, "imports", made.id))
+
+
+async def _checked(context: PageContext, file: BinaryIO, reason: str) -> ImportTally:
+    """Return what the import of a file would do."""
+    tally = ImportTally()
+    async with context.connection() as conn:
+        await import_list(
+            conn,
+            context.seen.name,
+            file=file,
+            otherwise=SuppressionReason(reason) if reason else None,
+            is_trial=True,
+            by=context.user.by,
+            tally=tally,
+        )
+    return tally
 
 
 def _wanted(form: Mapping[str, str]) -> list[NewSuppression]:

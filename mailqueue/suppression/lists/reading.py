@@ -88,7 +88,7 @@ def _line(
         others = {name: values.get(name) for name in _OTHERS}
         return ListLine(number, new_suppression(email, **others, otherwise=otherwise))
     except InvalidField as exc:
-        return BadLine(number, str(exc))
+        return BadLine(number, exc.why, exc.field)
 
 
 def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:

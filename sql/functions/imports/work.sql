@@ -1,16 +1,17 @@
 -- Reading the files of imports: lines are taken and counted in one transaction, by the claim's holder.
 
 CREATE OR REPLACE FUNCTION mailqueue.open_import(p_id uuid, p_claim bigint, OUT state text, OUT kind text,
-    OUT encoding text, OUT lines_read bigint, OUT parts integer)
+    OUT options jsonb, OUT encoding text, OUT lines_read bigint, OUT parts integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    SELECT CASE WHEN i.gone_at IS NULL THEN 'more' ELSE 'erased' END, i.kind, i.encoding, i.lines_read, i.parts
-      INTO state, kind, encoding, lines_read, parts
+    SELECT CASE WHEN i.gone_at IS NULL THEN 'more' ELSE 'erased' END, i.kind, i.options, i.encoding, i.lines_read,
+           i.parts
+      INTO state, kind, options, encoding, lines_read, parts
       FROM mailqueue.imports AS i WHERE i.id = p_id AND i.status = 'assigned' AND i.claim_no = p_claim;
     IF NOT FOUND THEN
-        SELECT 'lost', '', '', 0, 0 INTO state, kind, encoding, lines_read, parts;
+        SELECT 'lost', '', '{}', '', 0, 0 INTO state, kind, options, encoding, lines_read, parts;
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.open_import(uuid, bigint) IS
@@ -27,6 +28,22 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.read_import_part(uuid, bigint, integer) IS
     'A part of the file of an import, compressed; NULL where it is gone or the claim no longer holds.';
+
+CREATE OR REPLACE FUNCTION mailqueue.import_lines(i mailqueue.imports, p_lines jsonb)
+RETURNS TABLE (line integer, outcome text, reason text)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    IF i.kind = 'contacts' THEN
+        RETURN QUERY SELECT c.* FROM mailqueue.import_contacts(i.project_id, p_lines, i.options ->> 'list') AS c;
+    ELSE
+        RETURN QUERY SELECT s.*
+                       FROM mailqueue.import_suppressions(i.project_id, i.id, p_lines, i.requested_by) AS s;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.import_lines(mailqueue.imports, jsonb) IS
+    'Take lines of an import, each as import_contacts() or import_suppressions() takes them; the outcome of each.';
 
 -- p_to guards against a repetition: lines up to there are taken once, whatever became of the response.
 CREATE OR REPLACE FUNCTION mailqueue.take_import_lines(p_id uuid, p_claim bigint, p_to bigint, p_lines jsonb,
@@ -53,7 +70,7 @@ BEGIN
     PERFORM set_config('mailqueue.mode', CASE WHEN i.is_test THEN 'test' ELSE 'live' END, true);
     WITH result AS MATERIALIZED (
         SELECT c.line, c.outcome, c.reason
-          FROM mailqueue.import_contacts(i.project_id, p_lines, i.options ->> 'list') AS c
+          FROM mailqueue.import_lines(i, p_lines) AS c
     ), counted AS (
         SELECT b.key AS outcome, b.value::bigint AS count FROM jsonb_each_text(i.taken) AS b
         UNION ALL
@@ -78,7 +95,7 @@ BEGIN
     RETURN 'more';
 END $$;
 COMMENT ON FUNCTION mailqueue.take_import_lines(uuid, bigint, bigint, jsonb, jsonb) IS
-    'Take the next lines of an import and count them: p_lines as import_contacts() takes them, p_refused an array of '
+    'Take the next lines of an import and count them: p_lines as import_lines() takes them, p_refused an array of '
     '{"line", "column", "reason"}, p_to the number of lines that are read then. Returns more; or erased where the file '
     'was destroyed, lost where the claim no longer holds: nothing was taken.';
 

@@ -36,7 +36,7 @@ WHERE i.id = %(id)s::uuid AND i.project_id = %(project_id)s::uuid
 
 -- name: open_import :one
 -- What its worker needs to know of an import.
-SELECT o.state, o.kind, o.encoding, o.lines_read, o.parts
+SELECT o.state, o.kind, o.options, o.encoding, o.lines_read, o.parts
 FROM mailqueue.open_import(%(id)s::uuid, %(claim_no)s::bigint) AS o;
 
 -- name: read_import_part :maybe

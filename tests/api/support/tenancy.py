@@ -26,6 +26,7 @@ from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
+from tests.api.support import importing
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.comparing import ab_test, exported
 from tests.api.support.wired import MASTER
@@ -223,7 +224,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     wanted = {"kind": "emails", "filter": {"campaign": MARK}}
     export = await made("/v1/analytics/export", wanted)
     content = f"email,last_name\nim-{ADDRESS},{MARK}\n"
-    importing = await http.post("/v1/contacts/imports", content=content, headers={"X-API-Key": key})
+    imports = await importing.begun(http, key, content)
     issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
     dkim = await made("/v1/dkim", {"domain": f"{MARK}.example.com"})
     await made("/v1/suppressions", {"emails": [f"no-{ADDRESS}"], "reason": "manual"})
@@ -270,7 +271,7 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "batch_id": batch["batch_id"],
         "operation_id": operation["id"],
         "export_id": export["id"],
-        "import_id": importing.json()["id"],
+        **imports,
         "ab_test_id": compared["id"],
         "schedule_id": scheduled["id"],
         "number": "1",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mailqueue.cli.analytics import exports
+from mailqueue.cli.support import polling
 from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
@@ -45,10 +45,10 @@ def test_waiting_ends_with_the_export(on_fresh_db: Cli, monkeypatch: pytest.Monk
     cli = on_fresh_db
     cli.sql(lambda conn: make.queued_email(conn))
 
-    async def turn(_seconds: float) -> None:
+    async def turn() -> None:
         await steps.worked(DatabaseSettings(Secret(cli.database)))
 
-    monkeypatch.setattr(exports, "until_next_look", turn)
+    monkeypatch.setattr(polling, "until_next_look", turn)
     result = cli("export", "create", "emails", "--wait")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("1 rows; mailqueue export fetch ")

@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 
 from mailqueue.administration import administrators
+from mailqueue.contract.background import ImportKind
 from mailqueue.db.pool import connect
 from tests.api.support.document import DOCUMENT
 from tests.api.support.tenancy import dead_letter, notified
@@ -74,7 +75,10 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         )["id"]
         route = made(f"{BASE}/routes", {"senders": ["api"], "tag": "receipts"})["rule_id"]
         export = made("/v1/analytics/export", {"kind": "suppressions"})["id"]
-        begun = http.post("/v1/contacts/imports", content="email\neve@example.com\n")
+        begun, refusing = [
+            http.post(f"/v1/{kind}/imports", content="email\neve@example.com\n")
+            for kind in ImportKind
+        ]
         shares = [{"name": one, "share": 50, "subject": one} for one in ("A", "B")]
         compared = {"name": "spring", "html_body": "<p>Hello</p>", "variants": shares}
         test = made("/v1/analytics/ab-tests", compared)["id"]
@@ -101,6 +105,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "route_id": str(route),
         "export_id": export,
         "import_id": begun.json()["id"],
+        "suppression_import_id": refusing.json()["id"],
         "ab_test_id": test,
         "key_id": key,
         "dkim_key_id": signing,

@@ -12,6 +12,7 @@ from tests import make
 from tests.console.looking import Seen, faults_of, looking_at, shown
 from tests.console.tasks.hands import Hand
 from tests.console.tasks.shops import REPLY, open_shops
+from tests.imports import steps as import_steps
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
@@ -144,7 +145,8 @@ async def import_suppressions(hand: Hand) -> None:
     await hand.press("Import …")
     await hand.choose_file("File:", "<b>.csv", "email\nleft@example.com\ngone@example.com\n")
     await hand.press("Import", "button")
-    await hand.reads("2 addresses now suppressed")
+    await import_steps.worked(hand.seen.console.database)
+    await hand.reads("2 lines read, 2 added, 0 refused.")
 
 
 async def read_the_dkim_record(hand: Hand) -> None:
@@ -196,7 +198,7 @@ TASKS: Mapping[Task, Sequence[str]] = {
     make_a_key: ("api_key.created",),
     roll_back_a_template: ("template.published",),
     deliver_again_what_webhooks_did_not_get_yesterday: ("webhook.retried",),
-    import_suppressions: ("suppressions.added",),
+    import_suppressions: ("import.begun", "suppressions.added"),
     read_the_dkim_record: (),
     invite_a_colleague: ("console_member.added", "console_user.added"),
     export_last_month: ("export.begun",),

@@ -28,6 +28,7 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "operation_id": "Id of the operation.",
     "export_id": "Id of an export.",
     "import_id": "Id of an import, from the response that began it.",
+    "suppression_import_id": "Id of an import of suppressions, from the response that began it.",
     "ab_test_id": "Id of an A/B test.",
     "schedule_id": "Id of the schedule, from the response that added it.",
     "number": "Number of the run, from 1.",

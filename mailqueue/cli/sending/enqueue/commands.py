@@ -128,7 +128,7 @@ async def _enqueue(job: Job) -> Tally:
 
 
 def _tell(bad: BadLine) -> None:
-    click.echo(f"line {bad.line}: {show(bad.reason)}", err=True)
+    click.echo(f"line {bad.line}: {show(bad.text)}", err=True)
 
 
 def _print(tally: Tally, *, dry_run: bool) -> None:

@@ -62,7 +62,7 @@ def rendered(
         try:
             parts[name] = None if template is None else template.render(line.values)
         except _RENDERING as exc:
-            return BadLine(line.number, f"{name}: {_said(exc)}")
+            return BadLine(line.number, _said(exc), name)
     return NewEmail(
         recipient=_mailbox(line),
         subject=parts["subject"] or "",

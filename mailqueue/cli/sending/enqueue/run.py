@@ -95,7 +95,7 @@ async def _commit(
     for (line, _), result in zip(batch, await database.call(accepting), strict=True):
         match result:
             case InvalidField():
-                refused.append(BadLine(line, str(result)))
+                refused.append(BadLine(line, result.why, result.field))
             case Repeated():
                 tally.lines["there_already"] += 1
             case _ if result.status == "suppressed":

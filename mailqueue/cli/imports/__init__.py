@@ -1,0 +1,1 @@
+"""Imports that workers carry out: begun, listed, shown and followed."""

@@ -1,0 +1,40 @@
+"""Imports that workers carry out."""
+
+from uuid import UUID
+
+from mailqueue.client import answers, imports
+from mailqueue.client.asynchronous.calls import AsyncCalls
+from mailqueue.client.imports import ImportedKind
+
+
+class AsyncImports(AsyncCalls):
+    """Methods for imports that workers carry out."""
+
+    async def begin_import_of_contacts(
+        self, file: bytes, *, into_list: str | None = None
+    ) -> answers.DataImport:
+        """Begin an import of contacts: CSV with a header, or JSON; at most 256 MiB.
+
+        One of at most 30 MiB is begun once, also when a response is lost; a larger one is not
+        retried.
+        """
+        return await self._ask(imports.begin("contacts", file, {"list": into_list}))
+
+    async def begin_import_of_suppressions(
+        self, file: bytes, *, reason: str | None = None
+    ) -> answers.DataImport:
+        """Begin an import of suppressions, with the reason of lines that have none.
+
+        The file is as that of contacts, and retried as that is.
+        """
+        return await self._ask(imports.begin("suppressions", file, {"reason": reason}))
+
+    async def get_import(self, kind: ImportedKind, import_id: UUID | str) -> answers.DataImport:
+        """Return an import with its progress and the lines that were refused."""
+        return await self._ask(imports.one(kind, import_id))
+
+    async def list_imports(
+        self, kind: ImportedKind, *, limit: int = 50, cursor: str | None = None
+    ) -> answers.Page[answers.DataImport]:
+        """Return one page of imports, newest first."""
+        return await self._ask(imports.list_page(kind, {"limit": limit, "cursor": cursor}))

@@ -1,0 +1,80 @@
+"""`--background` of imports and `mailqueue import`: begin, follow, list and show them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mailqueue.cli.support import polling
+from mailqueue.core.secret import Secret
+from mailqueue.settings.environment import DatabaseSettings
+from tests.cli.support.invoked import Cli
+from tests.imports import steps
+
+FILE = "email\nann@example.com\nnobody\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "persons.csv"
+    path.write_text(FILE, "utf-8")
+    return str(path)
+
+
+def database_of(cli: Cli) -> DatabaseSettings:
+    return DatabaseSettings(Secret(cli.database))
+
+
+@pytest.mark.parametrize("kind", ["contact", "suppression"])
+def test_an_import_is_begun_listed_and_shown_with_its_bad_lines(
+    on_fresh_db: Cli, file: str, kind: str
+) -> None:
+    cli = on_fresh_db
+    begun = cli.json(kind, "import", file, "--background")
+    assert (begun["kind"], begun["state"], begun["file_name"]) == (
+        *(f"{kind}s", "waiting"),
+        "persons.csv",
+    )
+    asyncio.run(steps.worked(database_of(cli)))
+
+    shown = cli.json("import", "show", begun["id"])
+    assert (shown["state"], shown["taken"]) == ("done", {"added": 1})
+    printed = cli("import", "show", begun["id"])
+    assert "line 3: email: " in printed.stderr
+    assert "1 added, 1 bad line" in printed.stdout
+    assert [one["id"] for one in cli.json("import", "list")] == [begun["id"]]
+    assert cli.json("import", "list", "--kind", f"{kind}s") != []
+    other = "contacts" if kind == "suppression" else "suppressions"
+    assert cli.json("import", "list", "--kind", other) == []
+
+
+def test_waiting_ends_with_the_import_and_says_what_became_of_the_lines(
+    on_fresh_db: Cli, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli = on_fresh_db
+
+    async def turn() -> None:
+        await steps.worked(database_of(cli))
+
+    monkeypatch.setattr(polling, "until_next_look", turn)
+    result = cli("suppression", "import", file, "--reason", "complaint", "--background", "--wait")
+
+    assert (result.exit_code, result.stdout) == (1, "1 added, 1 bad line\n")
+    assert result.stderr.startswith("line 3: email: ")
+    [row] = cli.json("suppression", "list")["data"]
+    assert (row["email"], row["reason"]) == ("ann@example.com", "complaint")
+
+
+def test_standard_input_is_imported_in_the_background_too(on_fresh_db: Cli) -> None:
+    begun = on_fresh_db.json("contact", "import", "-", "--background", stdin=FILE)
+
+    assert (begun["file_name"], begun["lines"]) == (None, 3)
+
+
+def test_options_that_exclude_each_other_are_refused_by_name(on_fresh_db: Cli, file: str) -> None:
+    cli = on_fresh_db
+    for words, named in ((("--wait",), "--wait"), (("--background", "--dry-run"), "--dry-run")):
+        result = cli("contact", "import", file, *words)
+        assert (result.exit_code, named in result.stderr) == (2, True)
+    assert cli("contact", "import", file, "--background", "--list", "none").exit_code != 0
+    assert cli.json("import", "list") == []
