@@ -21,3 +21,4 @@ class SubmissionSettings:
     certificate: Path | None = None
     certificate_key: Path | None = None  # None: in the certificate's file
     name: str | None = None  # None: the host's name
+    project_connections: int = 200  # logged in, of one project, in a process

@@ -130,6 +130,7 @@ class SubmissionVariables(BaseSettings):
     submission_certificate: Path | None = None
     submission_certificate_key: Path | None = None
     submission_name: HostName | None = None
+    submission_project_connections: Annotated[int, Field(ge=1, le=1_000)] = 200
 
 
 class BouncesVariables(BaseSettings):
@@ -239,6 +240,7 @@ def submission_of(env: SubmissionVariables) -> SubmissionSettings:
         certificate=env.submission_certificate,
         certificate_key=env.submission_certificate_key,
         name=env.submission_name,
+        project_connections=env.submission_project_connections,
     )
 
 

@@ -16,6 +16,7 @@ from mailqueue.core.errors import MailqueueError
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission.model import SubmissionClient
+from mailqueue.submission.shares import ConnectionShares
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.model import Scope
@@ -32,6 +33,10 @@ MAX_PAUSE_SECONDS = 8.0
 
 MAY_NOT_SEND = SmtpReply(535, "5.7.8", "the API key lacks the scope email:send")
 TOO_MANY = SmtpReply(454, "4.7.0", "too many failed logins from your address, try again later")
+TOO_MANY_CONNECTIONS = SmtpReply(
+    454, "4.7.0", "too many connections of your project, try again later"
+)
+"""RFC 4954 section 6: a temporary failure, whose reason clients show. A third try gets 421."""
 UNAVAILABLE = SmtpReply(454, "4.7.0", "login is not possible now, try again later")
 
 log = get_logger(__name__)
@@ -117,12 +122,14 @@ class Authenticator:
         self,
         callers: KeyCache,
         message_bytes: Callable[[UUID], Awaitable[int]],
+        shares: ConnectionShares,
         *,
         now: Callable[[], float] = time.monotonic,
         wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._callers = callers
         self._message_bytes = message_bytes
+        self._shares = shares
         self._failures = FailedLogins(now)
         self._right_keys = RightKeys()
         self._wait = wait
@@ -149,7 +156,13 @@ class Authenticator:
             log.warning("submission.closed", error=str(exc))
             return UNAVAILABLE
         self._right_keys.add(attempt.password)
-        return LoggedIn(SubmissionClient(caller, attempt.address), most)
+        leave = self._shares.enter(caller.project_id)  # nothing is awaited between here and its use
+        if leave is None:
+            log.warning(
+                "submission.too_many_connections", project=caller.project, client=attempt.address
+            )
+            return TOO_MANY_CONNECTIONS
+        return LoggedIn(SubmissionClient(caller, attempt.address), most, leave)
 
     async def _refused(self, address: str, refusal: SmtpReply) -> SmtpReply:
         failures = self._failures.add(address)

@@ -20,6 +20,7 @@ from mailqueue.submission import store
 from mailqueue.submission.authentication import Authenticator
 from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.handler import MAX_WAIT_SECONDS, SubmissionHandler
+from mailqueue.submission.shares import ConnectionShares
 from mailqueue.telemetry.log import get_logger
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.rate_limit.limiter import RateLimiter
@@ -85,7 +86,8 @@ async def submission_server(
             raise NotFound("project", project_id)
         return found
 
-    gate = Authenticator(KeyCache(lend), message_bytes)
+    shares = ConnectionShares(given.project_connections)
+    gate = Authenticator(KeyCache(lend), message_bytes, shares)
     handler = SubmissionHandler(Intake(pool, settings.database), RateLimiter(lend), patience_s)
 
     async def serve(port: int, *, is_implicit: bool) -> int:

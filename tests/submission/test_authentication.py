@@ -20,6 +20,7 @@ from mailqueue.submission.authentication import (
     network_of,
 )
 from mailqueue.submission.model import SubmissionClient
+from mailqueue.submission.shares import ConnectionShares
 from mailqueue.tenants.keys.cache import KeyCache
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
@@ -44,7 +45,11 @@ class Clock:
 
 
 def gate_on(
-    conn: Conn | None, clock: Clock, *, looked_up: list[float] | None = None
+    conn: Conn | None,
+    clock: Clock,
+    *,
+    looked_up: list[float] | None = None,
+    connections: int = 1_000,
 ) -> Authenticator:
     @asynccontextmanager
     async def lend() -> AsyncIterator[Conn]:
@@ -57,7 +62,8 @@ def gate_on(
     async def message_bytes(_project: UUID) -> int:
         return 81
 
-    return Authenticator(KeyCache(lend), message_bytes, now=clock.now, wait=clock.wait)
+    shares = ConnectionShares(connections)
+    return Authenticator(KeyCache(lend), message_bytes, shares, now=clock.now, wait=clock.wait)
 
 
 async def tried(gate: Authenticator, key: str, *, address: str = "192.0.2.1") -> str:
@@ -82,6 +88,18 @@ async def test_a_key_that_may_not_send_is_refused(conn: Conn) -> None:
     key = await issue_key(conn, "default", "k", is_test=False, scopes=[Scope.EMAIL_READ])
 
     assert await tried(gate_on(conn, Clock()), key.key.reveal()) == "535 5.7.8"
+
+
+async def test_connections_beyond_a_project_s_share_are_refused_until_one_ends(conn: Conn) -> None:
+    key = (await issue_key(conn, "default", "k", is_test=False)).key.reveal()
+    gate = gate_on(conn, Clock(), connections=1)
+    found = await gate.enter(LoginAttempt("x", key, "192.0.2.1"))
+    assert isinstance(found, LoggedIn)
+    assert found.leave is not None
+
+    assert await tried(gate, key, address="192.0.2.2") == "454 4.7.0"
+    found.leave()
+    assert await tried(gate, key) == "in"
 
 
 async def test_guessing_takes_longer_each_time_and_a_right_key_passes(conn: Conn) -> None:

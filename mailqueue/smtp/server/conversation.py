@@ -66,6 +66,7 @@ class ServerConversation(asyncio.Protocol):
             self._securing.cancel()
         self._idle.stop()
         self._replies.cancel()
+        self._session.ended()
         self._connections.discard(self)
         if not self.ended.done():
             self.ended.set_result(None)

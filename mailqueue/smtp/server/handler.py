@@ -49,10 +49,14 @@ class LoginAttempt:
 
 @dataclass(frozen=True, slots=True)
 class LoggedIn:
-    """An authenticated client; `message_bytes` is its message limit, None for the server's."""
+    """An authenticated client; `message_bytes` is its message limit, None for the server's.
+
+    `leave` is called once, when the client's connection ends or begins TLS.
+    """
 
     client: object = None
     message_bytes: int | None = None
+    leave: Callable[[], None] | None = None
 
 
 Authenticate = Callable[[LoginAttempt], Awaitable[LoggedIn | SmtpReply]]

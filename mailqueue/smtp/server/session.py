@@ -10,7 +10,8 @@ from mailqueue.smtp.server import accepting, login, violations
 from mailqueue.smtp.server import answer as server_answer
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.commands import read_mail, read_rcpt
-from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ReceivedEnvelope, SmtpService
+from mailqueue.smtp.server.handler import ReceivedEnvelope, SmtpService
+from mailqueue.smtp.server.logged_in import SessionLogin
 from mailqueue.smtp.server.replies import ReplyQueue
 
 SENDER_OK = b"250 2.1.0 sender ok\r\n"
@@ -32,12 +33,9 @@ class ServerSession:
         self.is_securing = False  # the next byte begins a TLS handshake
         self.is_secure = False
         self.address = ""  # the client's IP address
-        self.max_bytes = service.limits.message_bytes
         self.challenge: login.Challenge | None = None
-        self._login = ""
-        self._client: object = None
+        self._login = SessionLogin(service)
         self._idle_commands = 0
-        self._failed_logins = 0
         self._errors = 0
         self._has_greeted = False
         self._sender: str | None = None
@@ -48,16 +46,24 @@ class ServerSession:
     @property
     def must_log_in(self) -> bool:
         """Return whether this client still has to log in."""
-        return self._service.authenticate is not None and not self._login
+        return self._service.authenticate is not None and not self._login.name
+
+    @property
+    def max_bytes(self) -> int:
+        """Return the limit of this client's messages, in bytes."""
+        return self._login.max_bytes
 
     def secured(self) -> None:
         """Discard everything received before TLS (RFC 3207 section 4.2)."""
         self.is_securing = False
         self.is_secure = True
         self._has_greeted = False
-        self._login, self._client = "", None
-        self.max_bytes = self._limits.message_bytes
+        self._login.forget()
         self._reset()
+
+    def ended(self) -> None:
+        """Give back what the client's login holds: its connection is closed."""
+        self._login.forget()
 
     def greet(self) -> None:
         """Queue the greeting."""
@@ -80,8 +86,8 @@ class ServerSession:
             self._sender or "",
             tuple(self._recipients),
             self._needs_smtputf8,
-            self._login,
-            self._client,
+            self._login.name,
+            self._login.client,
         )
         self.is_in_message = False
         self._idle_commands = 0
@@ -224,7 +230,7 @@ class ServerSession:
     def _auth(self, argument: bytes) -> None:
         if self._service.authenticate is None:
             self._object(server_answer.UNKNOWN)
-        elif not self._has_greeted or self._login or self._sender is not None:
+        elif not self._has_greeted or self._login.name or self._sender is not None:
             self._object(server_answer.OUT_OF_ORDER)
         elif not self._may_log_in():
             self._object(server_answer.NEEDS_TLS_TO_LOG_IN)
@@ -259,24 +265,10 @@ class ServerSession:
                 self._replies.wait_for(self._log_in(step))
 
     async def _log_in(self, credentials: login.NameAndPassword) -> SmtpReply:
-        authenticate = self._service.authenticate
-        assert authenticate is not None  # without it AUTH is not a known command
         try:
-            found = await authenticate(
-                LoginAttempt(credentials.name, credentials.password, self.address)
-            )
+            return await self._login.attempt(credentials, self.address)
         finally:
             self.is_logging_in = False
-        if isinstance(found, LoggedIn):
-            self._login = credentials.name or "-"
-            self._client = found.client
-            self.max_bytes = min(
-                self._limits.message_bytes, found.message_bytes or self._limits.message_bytes
-            )
-            return server_answer.LOGGED_IN
-        self._failed_logins += 1
-        is_last = self._failed_logins >= self._limits.logins
-        return server_answer.TOO_MANY_LOGINS if is_last else found
 
 
 COMMANDS: Mapping[bytes, Callable[[ServerSession, bytes], None]] = MappingProxyType(
