@@ -1,6 +1,8 @@
 """Urlencoded forms of Mailgun's clients: what is read, and what is refused before it is read."""
 
 import threading
+from types import SimpleNamespace
+from typing import cast
 from urllib.parse import unquote_to_bytes
 
 import pytest
@@ -11,17 +13,39 @@ from starlette.requests import Request
 from starlette.types import Message
 
 from mailqueue.api.compat.mailgun import form as forms
-from mailqueue.api.compat.mailgun.form import Form, form_of
+from mailqueue.api.compat.mailgun.form import Form, form_of, parse_form
+from mailqueue.api.http.context import RequestContext
 
 pytestmark = pytest.mark.anyio
 
 
 async def read(body: bytes, content_type: bytes = b"application/x-www-form-urlencoded") -> Form:
+    return await parse_form(posted(body, content_type))
+
+
+def posted(body: bytes, content_type: bytes) -> Request:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
     headers = [(b"content-type", content_type)]
-    return await form_of(Request({"type": "http", "method": "POST", "headers": headers}, receive))
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"to=ann%40example.com", b"application/x-www-form-urlencoded"),
+        (
+            b'--b\r\nContent-Disposition: form-data; name="to"\r\n\r\nann\r\n--b--\r\n',
+            b"multipart/form-data; boundary=b",
+        ),
+    ],
+)
+async def test_a_request_has_the_size_of_its_form(body: bytes, content_type: bytes) -> None:
+    call = SimpleNamespace(request=posted(body, content_type), size=0)
+    await form_of(cast(RequestContext, call))
+
+    assert call.size == len(body)
 
 
 async def test_fields_are_read_as_browsers_write_them() -> None:

@@ -42,8 +42,7 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
 
 async def create(call: RequestContext) -> Response:
     """Add a domain: a DKIM key, pending until its record is in DNS."""
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(("name", *_ONLY))
     for option, values in _ONLY.items():
         given = form.one(option)

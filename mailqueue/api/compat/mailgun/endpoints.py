@@ -46,8 +46,7 @@ MAX_KEY_CHARACTERS = 200
 async def send(call: RequestContext) -> Response:
     """Accept one mail, or one for each recipient with variables; all or none."""
     await check_domain(call)
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     await check_no_list(call, form)
     options = await _options(call, options_of(form, datetime.now(UTC)))
     meant = parse_request(form, options)
@@ -61,8 +60,7 @@ async def send(call: RequestContext) -> Response:
 async def send_mime(call: RequestContext) -> Response:
     """Accept a finished message."""
     await check_domain(call)
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     await check_no_list(call, form)
     options = await _options(call, options_of(form, datetime.now(UTC)))
     return _queued(await accepted_message(call, form, options, _key(call)))

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from mailqueue.api.compat.drain import drained_body
+from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.requests.large_bodies import LARGE_BYTES, in_turn
 from mailqueue.core.errors import InvalidField
@@ -49,6 +50,7 @@ class Form:
     fields: tuple[tuple[str, str], ...]
     files: tuple[FormFile, ...]
     size: int
+    """Bytes of the form."""
 
     def all(self, name: str) -> list[str]:
         """Return the values of a field that are not empty."""
@@ -85,8 +87,19 @@ class Form:
                 raise InvalidField(name[:100], "is not supported or not known")
 
 
-async def form_of(request: Request) -> Form:
-    """Parse the form.
+async def form_of(call: RequestContext) -> Form:
+    """Parse the form of a request, which then has the form's size.
+
+    Raises:
+        HTTPException, InvalidField: as of `parse_form`.
+    """
+    form = await parse_form(call.request)
+    call.size = form.size
+    return form
+
+
+async def parse_form(request: Request) -> Form:
+    """Parse a form.
 
     Raises:
         HTTPException: it is not a form, too large, or received too slowly.

@@ -30,8 +30,7 @@ def importing(one: MailgunList) -> Callable[[RequestContext], Awaitable[Response
 
     async def add(call: RequestContext) -> Response:
         await check_domain(call)
-        form = await form_of(call.request)
-        call.size = form.size
+        form = await form_of(call)
         form.check_names(("file",))
         if len(form.files) != 1 or form.fields:
             raise MissingParameter("file")

@@ -161,8 +161,7 @@ async def _documents(call: RequestContext) -> list[Any]:
     """
     kind = headers_by_name(call.request).get(b"content-type", b"").lower()
     if not kind.startswith(b"application/json"):
-        form = await form_of(call.request)
-        call.size = form.size
+        form = await form_of(call)
         given: dict[str, Any] = {}
         for name, text in form.fields:
             if name in given and name != "tags":

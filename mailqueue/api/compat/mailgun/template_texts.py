@@ -71,8 +71,7 @@ async def text_form(call: RequestContext, fields: Sequence[str]) -> Form:
     Raises:
         InvalidField: a field is not known, or is a file.
     """
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(fields)
     if form.files:
         raise InvalidField(form.files[0].field[:100], "must be text, not a file")

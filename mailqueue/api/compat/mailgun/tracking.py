@@ -49,8 +49,7 @@ def changing(kind: str) -> _Handler:
 
     async def change(call: RequestContext) -> Response:
         await check_domain(call)
-        form = await form_of(call.request)
-        call.size = form.size
+        form = await form_of(call)
         form.check_names(_FIELDS[kind])
         wanted = (form.one("active") or "").lower()
         if wanted not in (*_YES, *_NO, ""):

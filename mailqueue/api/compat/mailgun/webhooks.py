@@ -197,8 +197,7 @@ async def _all(call: RequestContext, conn: Conn) -> list[WebhookRow]:
 
 
 async def _form(call: RequestContext, names: Sequence[str]) -> Form:
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(names)
     return form
 

@@ -219,8 +219,7 @@ async def _all_shown(call: RequestContext, found: Sequence[ContactList]) -> list
 
 
 async def _form(call: RequestContext) -> Form:
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(_FIELDS)
     for option, value in _ONLY.items():
         if (form.one(option) or value) != value:

@@ -179,8 +179,7 @@ async def remove(call: RequestContext) -> Response:
 
 
 async def _form(call: RequestContext, names: tuple[str, ...]) -> Form:
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(names)
     return form
 
