@@ -13,26 +13,64 @@ $$;
 COMMENT ON FUNCTION mailqueue.state_of_bounce_mail(mailqueue.inbound_events, text) IS
     'State of bounce mail: queued, scheduled, processed, blocked or failed.';
 
+-- By the index of bounce mail, whatever the statistics: a page must not read all of a project. Bodies are read of the
+-- rows of the page alone.
 CREATE OR REPLACE FUNCTION mailqueue.bounce_mail(p_project uuid, p_id uuid, p_state text, p_since timestamptz,
-    p_until timestamptz, p_rule text)
+    p_until timestamptz, p_rule text, p_after uuid, p_before uuid, p_limit integer, p_offset integer)
     RETURNS TABLE (id uuid, received_at timestamptz, headers jsonb, query jsonb, body bytea, state text, error text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_sort = off SET enable_bitmapscan = off SET enable_seqscan = off SET jit = off
+AS $$
+DECLARE
+    v_least constant uuid := coalesce(p_id, '00000000-0000-0000-0000-000000000000');
+    v_most constant uuid := coalesce(p_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+BEGIN
+    PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.check_mode(false);
+    IF p_before IS NOT NULL THEN
+        RETURN QUERY
+        SELECT e.id, e.received_at, e.headers, e.query, e.body, mailqueue.state_of_bounce_mail(e, p_rule), e.last_error
+          FROM mailqueue.inbound_events AS e
+         WHERE e.project_id = p_project AND e.provider = 'smtp' AND e.id > p_before AND e.id >= v_least
+           AND e.id <= v_most AND e.id < coalesce(p_after, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+           AND (p_state IS NULL OR mailqueue.state_of_bounce_mail(e, p_rule) = p_state)
+           AND (p_since IS NULL OR e.received_at >= p_since) AND (p_until IS NULL OR e.received_at <= p_until)
+         ORDER BY e.id LIMIT p_limit OFFSET p_offset;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT e.id, e.received_at, e.headers, e.query, e.body, mailqueue.state_of_bounce_mail(e, p_rule), e.last_error
+      FROM mailqueue.inbound_events AS e
+     WHERE e.project_id = p_project AND e.provider = 'smtp' AND e.id >= v_least AND e.id <= v_most
+       AND e.id < coalesce(p_after, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+       AND (p_state IS NULL OR mailqueue.state_of_bounce_mail(e, p_rule) = p_state)
+       AND (p_since IS NULL OR e.received_at >= p_since) AND (p_until IS NULL OR e.received_at <= p_until)
+     ORDER BY e.id DESC LIMIT p_limit OFFSET p_offset;
+END $$;
+COMMENT ON FUNCTION mailqueue.bounce_mail(uuid, uuid, text, timestamptz, timestamptz, text, uuid, uuid, integer,
+    integer) IS
+    'A page of the bounce mail that came by the URLs of a project''s accounts: newest first, after one; or what is '
+    'newer than p_before, oldest first. Parameters that are NULL do not filter.';
+
+CREATE OR REPLACE FUNCTION mailqueue.count_bounce_mail(p_project uuid, p_state text, p_since timestamptz,
+    p_until timestamptz, p_rule text) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_bitmapscan = off SET enable_seqscan = off SET jit = off
 AS $$
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     PERFORM mailqueue.check_mode(false);
-    RETURN QUERY
-    SELECT e.id, e.received_at, e.headers, e.query, e.body, mailqueue.state_of_bounce_mail(e, p_rule), e.last_error
-      FROM mailqueue.inbound_events AS e
-     WHERE e.project_id = p_project AND e.provider = 'smtp' AND (p_id IS NULL OR e.id = p_id)
-       AND (p_state IS NULL OR mailqueue.state_of_bounce_mail(e, p_rule) = p_state)
-       AND (p_since IS NULL OR e.received_at >= p_since) AND (p_until IS NULL OR e.received_at <= p_until)
-     ORDER BY e.id DESC
-     LIMIT 10000;
+    RETURN (SELECT count(*) FROM (
+                SELECT FROM mailqueue.inbound_events AS e
+                 WHERE e.project_id = p_project AND e.provider = 'smtp'
+                   AND (p_state IS NULL OR mailqueue.state_of_bounce_mail(e, p_rule) = p_state)
+                   AND (p_since IS NULL OR e.received_at >= p_since) AND (p_until IS NULL OR e.received_at <= p_until)
+                 LIMIT 10000) AS f);
 END $$;
-COMMENT ON FUNCTION mailqueue.bounce_mail(uuid, uuid, text, timestamptz, timestamptz, text) IS
-    'Bounce mail that came by the URLs of a project''s accounts, newest first, 10,000 at most.';
+COMMENT ON FUNCTION mailqueue.count_bounce_mail(uuid, text, timestamptz, timestamptz, text) IS
+    'The number of bounce mails that match, at most 10,000; parameters that are NULL do not filter.';
 
 CREATE OR REPLACE FUNCTION mailqueue.read_bounce_mail_again(p_project uuid, p_id uuid, p_state text, p_rule text,
     p_by text)
