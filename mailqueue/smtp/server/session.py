@@ -62,7 +62,7 @@ class ServerSession:
         self._reset()
 
     def ended(self) -> None:
-        """Give back what the client's login holds: its connection is closed."""
+        """Release what the client's login holds: its connection is closed."""
         self._login.forget()
 
     def greet(self) -> None:
