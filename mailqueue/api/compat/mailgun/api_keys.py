@@ -53,8 +53,7 @@ _FOR_PEOPLE = ("email", "user_id", "user_name")
 
 async def create(call: RequestContext) -> Response:
     """Create a key, which is returned only in this response."""
-    form = await form_of(call.request)
-    call.size = form.size
+    form = await form_of(call)
     form.check_names(("description", "role", "kind", "domain_name", "expiration", *_FOR_PEOPLE))
     role = form.one("role")
     if role is None:
