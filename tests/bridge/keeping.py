@@ -16,16 +16,22 @@ async def note_queue(
     conn: Conn,
     project: str,
     *,
+    queue: str = "orders",
     state: ConsumptionState = ConsumptionState.CONSUMING,
     reason: str | None = None,
 ) -> None:
-    """Report the state of queue `orders`, of which a message was handled."""
-    await store.note_queue(conn, project, "orders", state=state, reason=reason, received=1)
+    """Report the state of a queue, of which a message was handled."""
+    await store.note_queue(conn, project, queue, state=state, reason=reason, received=1)
 
 
 async def unhandled(
-    conn: Conn, project: str, reason: str = "it failed", *, body: bytes = b"no event"
+    conn: Conn,
+    project: str,
+    reason: str = "it failed",
+    *,
+    queue: str = "orders",
+    body: bytes = b"no event",
 ) -> UUID:
-    """Keep a message of queue `orders` that could not be handled; return its id."""
+    """Keep a message that could not be handled; return its id."""
     message = BrokerMessage(1, body, content_type=MASSTRANSIT, headers={"x-delivery-count": 3})
-    return await letters.keep(conn, QueueBinding("orders", project), message, Dead(reason))
+    return await letters.keep(conn, QueueBinding(queue, project), message, Dead(reason))

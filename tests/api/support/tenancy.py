@@ -14,13 +14,11 @@ from mailqueue.api.http.responses import answer_fault
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.api.table import ENDPOINTS
-from mailqueue.bridge import letters, store
-from mailqueue.bridge.model import Dead, QueueBinding
+from mailqueue.contract.automation.bridge import ConsumptionState
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
-from mailqueue.ports.broker import BrokerMessage
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.tenants.keys.manage import issue_key
@@ -30,6 +28,7 @@ from tests.api.support import importing
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.comparing import ab_test, exported
 from tests.api.support.wired import MASTER
+from tests.bridge.keeping import note_queue, unhandled
 
 MARK = "zebra"
 """A text in every field of the one tenant that could be shown."""
@@ -195,10 +194,11 @@ async def watched(made: Any) -> dict[str, str]:
 
 async def dead_letter(conn: Conn, project: str) -> str:
     """Return the id of a message of RabbitMQ that could not be handled."""
-    await store.note_queue(conn, project, MARK, state="waiting", reason=MARK, received=1)
+    waiting = ConsumptionState.WAITING
+    await note_queue(conn, project, queue=MARK, state=waiting, reason=MARK)
     body = {"messageId": str(uuid4()), "messageType": [f"urn:message:{MARK}"], "message": {}}
-    message = BrokerMessage(1, write_json({**body, "message": {"to": ADDRESS}}))
-    return str(await letters.keep(conn, QueueBinding(MARK, project), message, Dead(MARK)))
+    message = write_json({**body, "message": {"to": ADDRESS}})
+    return str(await unhandled(conn, project, MARK, queue=MARK, body=message))
 
 
 async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[str, str]:

@@ -73,7 +73,7 @@ class MailTemplate(StrictRequestModel):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedMail:
+class AutomationMail:
     """A mail: the place of its step in the body, its key, its template, and the wait before it."""
 
     place: int
@@ -94,7 +94,7 @@ class AutomationPlan:
     """
 
     event: str
-    mails: Sequence[PlannedMail]
+    mails: Sequence[AutomationMail]
     variables: Mapping[str, str]
 
 
@@ -109,7 +109,7 @@ def planned(
     chain = _chain(steps, connections)
     first, _ = chain[0]
     event = _text(f"steps.{first}.config", steps[first].config, "event_name")
-    mails: list[PlannedMail] = []
+    mails: list[AutomationMail] = []
     variables: dict[str, str] = {}
     minutes = 0
     for place, one in chain[1:]:
@@ -123,7 +123,7 @@ def planned(
             if variables.setdefault(key, path) != path:
                 why = "has another value in a step before: an automation has one"
                 raise InvalidField(f"{name}.config.template.variables.{key[:100]}", why)
-        mails.append(PlannedMail(place, one.key, template.id, minutes))
+        mails.append(AutomationMail(place, one.key, template.id, minutes))
         minutes = 0
     if minutes or not mails:
         raise InvalidField("steps", f"an automation ends with {MAIL}")
