@@ -194,10 +194,9 @@ async def watched(made: Any) -> dict[str, str]:
 
 async def dead_letter(conn: Conn, project: str) -> str:
     """Return the id of a message of RabbitMQ that could not be handled."""
-    waiting = ConsumptionState.WAITING
-    await note_queue(conn, project, queue=MARK, state=waiting, reason=MARK)
-    body = {"messageId": str(uuid4()), "messageType": [f"urn:message:{MARK}"], "message": {}}
-    message = write_json({**body, "message": {"to": ADDRESS}})
+    await note_queue(conn, project, queue=MARK, state=ConsumptionState.WAITING, reason=MARK)
+    named = {"messageId": str(uuid4()), "messageType": [f"urn:message:{MARK}"]}
+    message = write_json({**named, "message": {"to": ADDRESS}})
     return str(await unhandled(conn, project, MARK, queue=MARK, body=message))
 
 
