@@ -39,6 +39,8 @@ class FormBounds:
     max_fields: int = MAX_FIELDS
     max_file: int = 0
     """Bytes of a file that the form may have; 0: it has none."""
+    max_fields_bytes: int = MAX_BYTES
+    """Bytes of the fields, as they are sent."""
     needs_type: bool = True
     """Whether a body without Content-Type is refused; else it is read as the usual form."""
 
@@ -62,8 +64,8 @@ async def open_form(
     The first of a name counts. There is no file where none was chosen, or the form cannot have one.
 
     Raises:
-        HTTPException: 415 for another type or charset or a compressed body, 413 beyond MAX_BYTES
-            and the bytes of the file, 408 when it is sent too slowly, 400 if it cannot be read.
+        HTTPException: 415 for another type or charset or a compressed body, 413 beyond the bytes of
+            the fields and of the file, 408 when it is sent too slowly, 400 if it cannot be read.
     """
     given = request.headers.get("content-type", "" if bounds.needs_type else _FORM)
     kind = given.partition(";")[0].strip().lower()
@@ -77,7 +79,7 @@ async def open_form(
     try:
         async with asyncio.timeout(UPLOAD_SECONDS if bounds.max_file else FORM_SECONDS):
             if kind == _FORM:
-                body = b"".join([chunk async for chunk in _bounded(request, 0)])
+                body = b"".join([chunk async for chunk in _bounded(request, bounds, 0)])
                 parts = list[tuple[str, str | UploadFile]](
                     parse_qsl(
                         body.decode("utf-8"),
@@ -111,19 +113,21 @@ async def open_form(
 async def _parsed_parts(request: Request, bounds: FormBounds) -> list[tuple[str, str | UploadFile]]:
     parser = MultiPartParser(
         request.headers,
-        _bounded(request, bounds.max_file),
+        _bounded(request, bounds, bounds.max_file),
         max_files=1 if bounds.max_file else 0,
         max_fields=bounds.max_fields,
-        max_part_size=MAX_BYTES,
+        max_part_size=bounds.max_fields_bytes,
     )
     return (await parser.parse()).multi_items()
 
 
-async def _bounded(request: Request, max_file: int) -> AsyncGenerator[bytes, None]:
+async def _bounded(
+    request: Request, bounds: FormBounds, max_file: int
+) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
-        if size > max_file + MAX_BYTES:
+        if size > max_file + bounds.max_fields_bytes:
             why = "the form is too large"
             if max_file:
                 most = max_file // (1024 * 1024)

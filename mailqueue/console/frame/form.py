@@ -13,6 +13,7 @@ from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.web.forms import MAX_BYTES
 from mailqueue.web.rendering import sentence
 from mailqueue.web.schemas import Form, fields_of, read_as, typed_of
 
@@ -101,12 +102,22 @@ def form_pages(
     menu: MenuEntry | None = None,
     step_up: bool = False,
     needs_all: bool = False,
+    max_fields_bytes: int = MAX_BYTES,
 ) -> tuple[ConsolePage, ConsolePage]:
     """Return the rows of a page with one form: the page, and what it does."""
     keeps = tuple(form.schema.model_fields)
     return (
         ConsolePage("GET", path, right, form.ask, step_up=step_up, needs_all=needs_all, menu=menu),
-        ConsolePage("POST", path, right, form.act, keeps, step_up=step_up, needs_all=needs_all),
+        ConsolePage(
+            "POST",
+            path,
+            right,
+            form.act,
+            keeps,
+            step_up=step_up,
+            needs_all=needs_all,
+            max_fields_bytes=max_fields_bytes,
+        ),
     )
 
 

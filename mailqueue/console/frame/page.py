@@ -9,8 +9,13 @@ from starlette.responses import Response
 from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry, Section
+from mailqueue.web.forms import MAX_BYTES
 
 OF_PROJECT = "/console/projects/{project}/"
+SOURCE_CHARACTERS = 50_000
+"""Characters of a source, such as HTML, that a form takes."""
+SOURCE_BYTES = 1024 * 1024
+"""Bytes of a form with a source: a browser encodes a character in up to twelve."""
 PageHandler = Callable[[PageContext], Awaitable[Response]]
 
 
@@ -41,6 +46,8 @@ class ConsolePage:
     """Whether only users who see every project see the page."""
     max_upload: int = 0
     """Bytes of a file that the form may have; 0: it has none."""
+    max_fields_bytes: int = MAX_BYTES
+    """Bytes of the fields of the form, as a browser encodes them."""
     before_second_factor: bool = False
     """Whether users see the page who must turn on a second factor before they see others."""
     menu: MenuEntry | None = None
@@ -81,9 +88,18 @@ def act_pages(
     act: PageHandler,
     keeps: tuple[str, ...],
     step_up: bool,
+    max_fields_bytes: int = MAX_BYTES,
 ) -> tuple[ConsolePage, ConsolePage]:
     """Return the page that says what an act will do, with its form, and the page that does it."""
     return (
         ConsolePage("GET", path, right, ask, step_up=step_up),
-        ConsolePage("POST", path, right, act, keeps=keeps, step_up=step_up),
+        ConsolePage(
+            "POST",
+            path,
+            right,
+            act,
+            keeps=keeps,
+            step_up=step_up,
+            max_fields_bytes=max_fields_bytes,
+        ),
     )

@@ -21,7 +21,14 @@ from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.core.errors import Forbidden, MailqueueError, NotFound
 from mailqueue.telemetry.log import get_logger
 from mailqueue.web import tokens
-from mailqueue.web.forms import SAFE_METHODS, FormBounds, is_same_origin, open_form, read_form
+from mailqueue.web.forms import (
+    MAX_BYTES,
+    SAFE_METHODS,
+    FormBounds,
+    is_same_origin,
+    open_form,
+    read_form,
+)
 
 LOGIN = "/console/login"
 CONFIRM = "/console/confirm"
@@ -109,7 +116,8 @@ class Router:
                 context.form, context.upload = read
                 return await self._shown(context, page)
         if page.method not in SAFE_METHODS and (context.session or page.keeps or is_public):
-            context.form = await read_form(request)
+            most = page.max_fields_bytes if context.session else MAX_BYTES
+            context.form = await read_form(request, FormBounds(max_fields_bytes=most))
         return await self._shown(context, page)
 
     async def _shown(self, context: PageContext, page: ConsolePage) -> Response:
@@ -232,5 +240,7 @@ def _through(context: PageContext, to: str, path: str, kept: Sequence[str]) -> R
     if context.form:
         query = urlencode({name: context.form[name] for name in kept if name in context.form})
     back = f"{path}?{query}" if query else path
+    if len(back) > _MAX_NEXT:
+        back = path
     asked = "" if path == HOME or len(back) > _MAX_NEXT else f"?{urlencode({'next': back})}"
     return RedirectResponse(to + asked, HTTPStatus.SEE_OTHER)

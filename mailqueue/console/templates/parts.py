@@ -10,7 +10,7 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.form import FormPage, form_pages
-from mailqueue.console.frame.page import ConsolePage
+from mailqueue.console.frame.page import SOURCE_BYTES, SOURCE_CHARACTERS, ConsolePage
 from mailqueue.console.templates.owner import (
     OWNERS,
     PLATFORM,
@@ -25,8 +25,6 @@ from mailqueue.templates import writing
 from mailqueue.templates.model import PartKind, PartRow
 from mailqueue.web.schemas import Choices, FormSchema, TextLines
 
-MAX_CHARACTERS = 50_000
-"""Characters of a source that a form takes; the API and the CLI take more."""
 DONE = {
     "stored": "It was stored. Versions that are written from now on use it.",
     "removed": "It was deleted. Versions that use it keep it.",
@@ -43,7 +41,7 @@ class PartForm(FormSchema):
 
     kind: Annotated[PartKind, Choices(_KINDS)] = PartKind.PARTIAL
     """Kind"""
-    source: Annotated[str, TextLines(), Field(max_length=MAX_CHARACTERS)]
+    source: Annotated[str, TextLines(), Field(max_length=SOURCE_CHARACTERS)]
     """Source:
     HTML or text with Jinja2; a layout has blocks, such as {% block content %}{% endblock %}"""
 
@@ -78,7 +76,7 @@ async def show_part(context: PageContext) -> Response:
     return context.page(
         "templates/part.html",
         part=found,
-        most=MAX_CHARACTERS,
+        most=SOURCE_CHARACTERS,
         path_of=path_of,
         done=DONE.get(context.query("done"), ""),
     )
@@ -184,6 +182,7 @@ def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
                 "are written from then on.",
                 on_installation=is_platform,
             ),
+            max_fields_bytes=SOURCE_BYTES,
         ),
         *form_pages(
             f"{part}/change",
@@ -198,6 +197,7 @@ def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
                 on_installation=is_platform,
                 first=first,
             ),
+            max_fields_bytes=SOURCE_BYTES,
         ),
         *button_pages(
             f"{part}/remove",

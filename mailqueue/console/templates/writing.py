@@ -9,7 +9,7 @@ from typing import Any
 from starlette.responses import Response
 
 from mailqueue.console.frame.context import DoneBefore, PageContext
-from mailqueue.console.frame.page import ConsolePage, act_pages
+from mailqueue.console.frame.page import SOURCE_BYTES, ConsolePage, act_pages
 from mailqueue.console.templates.owner import (
     OWNERS,
     acting_once,
@@ -226,5 +226,13 @@ PAGES: tuple[ConsolePage, ...] = tuple(
         (f"{each.template}/change", ask_change, change, DETAILS),
         (f"{each.template}/version", ask_version, add_version, ("subject", "note")),
     )
-    for page in act_pages(path, each.right, ask=ask, act=act, keeps=keeps, step_up=False)
+    for page in act_pages(
+        path,
+        each.right,
+        ask=ask,
+        act=act,
+        keeps=keeps,
+        step_up=False,
+        max_fields_bytes=SOURCE_BYTES,
+    )
 )

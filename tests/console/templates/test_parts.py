@@ -1,6 +1,7 @@
 """Layouts and partials in the console: those of a project and of the platform, each act once."""
 
 from html import unescape
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -100,6 +101,52 @@ async def test_a_project_reads_the_parts_of_the_platform_and_writes_only_its_own
     assert (shown.status_code, "/change" in shown.text) == (200, False)
     assert (hidden.status_code, platform.status_code, refused) == (404, 403, [404, 404])
     assert kept.source == "<p>x</p>"
+
+
+@pytest.mark.parametrize("piece", ["<p>{{ name }}</p>\n", "\N{PARTY POPPER}", "привет "])
+async def test_a_source_of_the_longest_that_a_form_says_is_stored(
+    console: Visiting, piece: str
+) -> None:
+    source = (piece * 50_000)[:49_999] + "x"
+    async with console.visitor() as visitor, console.connection() as conn:
+        shop = await make.project(conn, "shop")
+        await console.add_user("ann", "project_admin", "shop")
+        await visitor.log_in("ann")
+        path = f"{SHOP}/parts/new"
+        made = await visitor.submit(path, path, name="long", source=source)
+        (part,) = await parts_of(conn, shop)
+        change = f"{SHOP}/parts/{part.id}/change"
+        saved = await visitor.submit(change, change, kind="layout", source=source)
+        (changed,) = await parts_of(conn, shop)
+
+    assert (made.status_code, saved.status_code) == (303, 303)
+    assert (part.source, changed.kind) == (source, PartKind.LAYOUT)
+
+
+async def test_a_form_beyond_its_bytes_is_refused_also_one_with_a_source(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        await make.project(conn, "shop")
+        await console.add_user("ann", "project_admin", "shop")
+        path = f"{SHOP}/parts/new"
+        form = {"token": "x", "name": "long", "source": "x" * 70_000}
+        unknown = await visitor.post(path, form)
+        await visitor.log_in("ann")
+        refused = await visitor.submit(path, path, name="long", source="x" * 1024 * 1024)
+
+    assert (unknown.status_code, refused.status_code) == (413, 413)
+
+
+async def test_a_session_that_ended_leads_back_to_the_form_of_a_long_source(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        await make.project(conn, "shop")
+        path = f"{SHOP}/parts/new"
+        ended = await visitor.post(path, {"name": "long", "source": "x" * 20_000})
+
+    assert ended.headers["location"] == f"/console/login?next={quote(path, safe='')}"
 
 
 async def test_a_source_that_no_form_holds_is_shown_without_one(console: Visiting) -> None:
