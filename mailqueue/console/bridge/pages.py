@@ -20,6 +20,7 @@ from mailqueue.contract.automation.bridge import (
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
+from mailqueue.web.forms import uuid_of
 
 PATH = "/console/projects/{project}/broker"
 LETTER = f"{PATH}/{{letter_id}}"
@@ -78,6 +79,7 @@ async def show_broker(context: PageContext) -> Response:
         states=STATES,
         letters=[] if found is None else found.data,
         following=None if found is None else found.next_cursor,
+        after=uuid_of(context.query("after")) or "",
         typed=typed,
         faults=faults,
         statuses=STATUSES,
@@ -123,7 +125,7 @@ def _said_of_many(context: PageContext) -> str:
         if text.isascii() and text.isdigit() and len(text) < MAX_DIGITS
     }
     begin = "Nothing was done. By today's rules" if what == "counted" else "Replayed"
-    more = " More wait: replay again." if context.query("more") else ""
+    more = " More wait: replay those after them." if context.query("more") else ""
     return f"{begin}: {_in_words(counts)}.{more}"
 
 

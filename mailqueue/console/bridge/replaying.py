@@ -17,6 +17,7 @@ from mailqueue.console.frame.form import FormPage, form_pages
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.automation.bridge import LetterReplay, LetterStatus
 from mailqueue.core.errors import Conflict, ProjectFull
+from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.web.schemas import FormSchema
 
@@ -26,6 +27,9 @@ class ReplayForm(FormSchema):
 
     type: Annotated[str | None, Field(max_length=MAX_TYPE)] = None
     """Type of the messages (all if empty)"""
+    after: UUID | None = None
+    """Id of a dead letter (the oldest if empty):
+    those after it"""
     only_count: bool = False
     """Only count
     what would be done"""
@@ -69,13 +73,15 @@ async def replay_one(context: PageContext, conn: Conn) -> str:
 async def replay_many(context: PageContext, conn: Conn, form: ReplayForm) -> str:
     """Replay the oldest dead letters, or count what that would do; return the path of the list."""
     filters = LetterFilter(form.type, until=datetime.now(UTC))
-    done = await _replay(context, conn, None, filters, is_dry=form.only_count)
+    done = await _replay(context, conn, None, filters, after=form.after, is_dry=form.only_count)
+    (last,) = key_of(done.next_cursor, UUID)
     counts = {name: getattr(done, name) for name in COUNTS}
     what = "counted" if form.only_count else "replayed_many"
-    more = "yes" if done.next_cursor is not None else ""
-    return project_path(
-        context.seen.name, "broker", type=form.type or "", done=what, more=more, **counts
-    )
+    more = "" if last is None else "yes"
+    # Those that still cannot be handled wait as before: the next are behind them.
+    after = form.after if form.only_count else last
+    query = {"type": form.type or "", "done": what, "more": more, "after": after or ""}
+    return project_path(context.seen.name, "broker", **query, **counts)
 
 
 async def _replay_one(context: PageContext, conn: Conn, *, is_dry: bool) -> LetterReplay:
@@ -89,6 +95,7 @@ async def _replay(
     ids: Sequence[UUID] | None,
     filters: LetterFilter,
     *,
+    after: UUID | None = None,
     is_dry: bool,
 ) -> LetterReplay:
     """Replay dead letters, oldest first.
@@ -99,7 +106,14 @@ async def _replay(
     project, by = context.seen, context.user.by
     try:
         return await letters.replay(
-            conn, project.id, project.name, ids=ids, filters=filters, is_dry=is_dry, by=by
+            conn,
+            project.id,
+            project.name,
+            ids=ids,
+            filters=filters,
+            after=after,
+            is_dry=is_dry,
+            by=by,
         )
     except ProjectFull as exc:
         raise Conflict(str(exc)) from None

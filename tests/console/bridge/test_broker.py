@@ -1,14 +1,17 @@
 """The message broker in the console: the state of queues, and dead letters that are replayed."""
 
+import re
 from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from mailqueue.bridge import letters
 from mailqueue.contract.automation.bridge import ConsumptionState
 from tests import make
 from tests.bridge.keeping import note_queue, unhandled
 from tests.bridge.messages import masstransit
-from tests.console.visiting import Visiting
+from tests.console.visiting import Visiting, Visitor
 from tests.inbox import events
 
 pytestmark = pytest.mark.anyio
@@ -93,6 +96,45 @@ async def test_dead_letters_of_a_type_are_counted_first_and_then_replayed(
     assert "Nothing was done. By today's rules: 2 read, 2 became events" in unescape(said)
     assert (before, mails) == (0, 2)
     assert "Replayed: 2 read, 2 became events, 2 emails queued." in after
+
+
+async def test_letters_that_still_fail_do_not_keep_a_replay_from_those_behind_them(
+    console: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(letters.replay.__kwdefaults__, "limit", 2)
+    path = f"{PATH}/replay"
+    async with console.visitor() as visitor, console.connection() as conn:
+        project = await events.project_with_template(conn)
+        await events.rule(conn, project)
+        for n in range(2):
+            await unhandled(conn, "default", body=b"no event %d" % n)
+        await unhandled(conn, "default", body=masstransit())
+        await console.add_user("ann", "project_admin", "default")
+        await visitor.log_in("ann")
+        counted = await visitor.submit(path, path, only_count="on")
+        again = await onward(visitor, counted.headers["location"])
+        first = await visitor.submit(again, path, **typed_in(again))
+        said = (await visitor.get(first.headers["location"])).text
+        again = await onward(visitor, first.headers["location"])
+        second = await visitor.submit(again, path, **typed_in(again))
+        after = (await visitor.get(second.headers["location"])).text
+        wrong = await visitor.submit(path, path, after="x")
+        mails = await make.scalar(conn, MAILS)
+
+    assert "Replayed: 2 read, 2 cannot be handled, and stay. More wait" in said
+    assert "Replayed: 1 read, 1 became events, 1 emails queued." in after
+    assert (mails, wrong.status_code, 'id="fault-after"' in wrong.text) == (1, 422, True)
+
+
+async def onward(visitor: Visitor, page: str) -> str:
+    """Return where the button of the list leads that replays."""
+    (path,) = re.findall(f'href="({PATH}/replay[^"]*)"', (await visitor.get(page)).text)
+    return unescape(path)
+
+
+def typed_in(path: str) -> dict[str, str]:
+    """Return what a link fills into a form."""
+    return dict(parse_qsl(urlsplit(path).query))
 
 
 async def test_a_viewer_reads_no_message_and_support_replays_none(console: Visiting) -> None:
