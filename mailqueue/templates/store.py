@@ -178,6 +178,17 @@ async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str
     return await value(conn, "remove_template_part", asked, bool)
 
 
-async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
-    """Return the layouts and partials that a project's templates may name."""
-    return await many(conn, "list_template_parts", {"project_id": project_id}, PartRow)
+async def list_parts(
+    conn: Conn, project_id: UUID | None, *, with_sources: bool = True
+) -> list[PartRow]:
+    """Return the layouts and partials that a project's templates may name; sources are empty unless
+    `with_sources`.
+    """
+    asked = {"project_id": project_id, "with_sources": with_sources}
+    return await many(conn, "list_template_parts", asked, PartRow)
+
+
+async def find_part(conn: Conn, project_id: UUID | None, *, part_id: UUID) -> PartRow | None:
+    """Return a layout or partial of a project, or one of the platform; None if there is none."""
+    asked = {"project_id": project_id, "id": part_id}
+    return await maybe(conn, "find_template_part", asked, PartRow)

@@ -118,18 +118,36 @@ async def remove_all(conn: Conn, templates: Sequence[TemplateRow], *, by: str) -
 
 async def put_part(
     conn: Conn, project_id: UUID | None, *, name: str, kind: PartKind, source: str, by: str
-) -> None:
-    """Create or replace a layout or partial; existing versions keep the one they had.
+) -> UUID:
+    """Create or replace a layout or partial and return its id; existing versions keep the one they
+    had.
 
     Raises:
-        InvalidField: the field named is invalid.
+        InvalidField: the field named is invalid, or there are as many as an owner may have.
     """
-    await store.put_part(conn, project_id, name=name, kind=kind, source=source, by=by)
+    return await store.put_part(conn, project_id, name=name, kind=kind, source=source, by=by)
 
 
-async def list_parts(conn: Conn, project_id: UUID | None) -> list[PartRow]:
-    """Return the layouts and partials that a project's templates may name."""
-    return await store.list_parts(conn, project_id)
+async def list_parts(
+    conn: Conn, project_id: UUID | None, *, with_sources: bool = True
+) -> list[PartRow]:
+    """Return the layouts and partials that a project's templates may name.
+
+    Sources, which are large, are empty unless `with_sources`.
+    """
+    return await store.list_parts(conn, project_id, with_sources=with_sources)
+
+
+async def find_part(conn: Conn, project_id: UUID | None, *, part_id: UUID) -> PartRow:
+    """Return a layout or partial of a project, or one of the platform.
+
+    Raises:
+        NotFound: there is none of this id.
+    """
+    found = await store.find_part(conn, project_id, part_id=part_id)
+    if found is None:
+        raise NotFound("layout or partial", part_id)
+    return found
 
 
 async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> None:

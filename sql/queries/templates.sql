@@ -133,7 +133,14 @@ SELECT mailqueue.remove_template_part(%(project_id)s, %(name)s, %(by)s);
 
 -- name: list_template_parts :many
 -- The layouts and partials a project's templates may name, the project's own before the platform's of the same name.
-SELECT DISTINCT ON (o.name) o.id, o.project_id, o.name, o.kind, o.source, o.updated_by, o.updated_at
+SELECT DISTINCT ON (o.name) o.id, o.project_id, o.name, o.kind,
+       CASE WHEN %(with_sources)s THEN o.source ELSE '' END AS source, o.updated_by, o.updated_at
 FROM mailqueue.template_parts AS o
 WHERE o.project_id = %(project_id)s OR o.project_id IS NULL
 ORDER BY o.name, o.project_id NULLS LAST;
+
+-- name: find_template_part :maybe
+-- A layout or partial of a project, or of the platform.
+SELECT o.id, o.project_id, o.name, o.kind, o.source, o.updated_by, o.updated_at
+FROM mailqueue.template_parts AS o
+WHERE o.id = %(id)s AND (o.project_id = %(project_id)s OR o.project_id IS NULL);

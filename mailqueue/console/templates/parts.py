@@ -1,6 +1,6 @@
 """Layouts and partials, which templates extend and include: listed, shown, written and deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -60,7 +60,7 @@ class NewPartForm(PartForm, PartNameForm):
 async def show_list(context: PageContext) -> Response:
     """List layouts and partials by name; those of a project with those of the platform."""
     async with connection(context) as conn:
-        found = await writing.list_parts(conn, owner_of(context))
+        found = await writing.list_parts(conn, owner_of(context), with_sources=False)
     return context.page(
         "templates/parts.html",
         parts=found,
@@ -94,7 +94,9 @@ async def add(context: PageContext, conn: Conn, form: NewPartForm) -> str:
     Raises:
         InvalidField: there is one of this name.
     """
-    if any(each.name == form.name for each in await _own(context, conn)):
+    owner = owner_of(context)
+    listed = await writing.list_parts(conn, owner, with_sources=False)
+    if any(each.name == form.name and each.project_id == owner for each in listed):
         raise InvalidField("name", "there is a layout or partial of this name")
     return await _put(context, conn, form.name, form)
 
@@ -125,15 +127,8 @@ async def remove(context: PageContext, conn: Conn) -> str:
 async def _put(context: PageContext, conn: Conn, name: str, form: PartForm) -> str:
     owner, by = owner_of(context), context.user.by
     source = form.source.replace("\r\n", "\n")
-    await writing.put_part(conn, owner, name=name, kind=form.kind, source=source, by=by)
-    made = next(each for each in await _own(context, conn) if each.name == name)
-    return path_of(context, "parts", made.id, done="stored")
-
-
-async def _own(context: PageContext, conn: Conn) -> Sequence[PartRow]:
-    """Return the layouts and partials that pages of this owner write."""
-    owner = owner_of(context)
-    return [each for each in await writing.list_parts(conn, owner) if each.project_id == owner]
+    made = await writing.put_part(conn, owner, name=name, kind=form.kind, source=source, by=by)
+    return path_of(context, "parts", made, done="stored")
 
 
 async def _find(context: PageContext, conn: Conn) -> PartRow:
@@ -142,7 +137,9 @@ async def _find(context: PageContext, conn: Conn) -> PartRow:
     Raises:
         NotFound: there is none.
     """
-    return _with_id(context, await writing.list_parts(conn, owner_of(context)))
+    name = "platform_part" if context.project is None else "part_id"
+    part_id = context.id_in_path(name, "layout or partial")
+    return await writing.find_part(conn, owner_of(context), part_id=part_id)
 
 
 async def _find_own(context: PageContext, conn: Conn) -> PartRow:
@@ -151,16 +148,10 @@ async def _find_own(context: PageContext, conn: Conn) -> PartRow:
     Raises:
         NotFound: there is none, or it is one of the platform that a project uses.
     """
-    return _with_id(context, await _own(context, conn))
-
-
-def _with_id(context: PageContext, parts: Sequence[PartRow]) -> PartRow:
-    name = "platform_part" if context.project is None else "part_id"
-    part_id = context.id_in_path(name, "layout or partial")
-    for each in parts:
-        if each.id == part_id:
-            return each
-    raise NotFound("layout or partial", part_id)
+    found = await _find(context, conn)
+    if found.project_id != owner_of(context):
+        raise NotFound("layout or partial", found.id)
+    return found
 
 
 def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:

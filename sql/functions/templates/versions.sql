@@ -234,7 +234,12 @@ LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
+    c_most_parts CONSTANT integer := 200;                    -- of an owner: a version is compiled with all of them
+    c_most_source CONSTANT integer := 8388608;
     v_id uuid;
+    v_parts bigint;
+    v_source bigint;
+    v_before bigint;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9._/-]{0,99}$' THEN
@@ -245,6 +250,15 @@ BEGIN
         PERFORM mailqueue.refuse('kind', format('layout or partial, got %s', to_json(left(p_kind, 100))));
     ELSIF length(p_source) > 524288 THEN
         PERFORM mailqueue.refuse('source', 'at most 524288 characters');
+    END IF;
+    PERFORM mailqueue.lock_key('template parts ' || coalesce(p_project::text, ''));
+    SELECT count(*), sum(octet_length(o.source)), sum(octet_length(o.source)) FILTER (WHERE o.name = p_name)
+      INTO v_parts, v_source, v_before
+      FROM mailqueue.template_parts AS o WHERE o.project_id IS NOT DISTINCT FROM p_project;
+    IF v_before IS NULL AND v_parts >= c_most_parts THEN
+        PERFORM mailqueue.refuse('name', format('there are %s layouts and partials, which is the most', v_parts));
+    ELSIF octet_length(p_source) > greatest(v_before, c_most_source - v_source + coalesce(v_before, 0)) THEN
+        PERFORM mailqueue.refuse('source', 'layouts and partials have at most 8 MiB together');
     END IF;
     INSERT INTO mailqueue.template_parts AS o (project_id, name, kind, source, updated_by)
     VALUES (p_project, p_name, p_kind, p_source, p_by)

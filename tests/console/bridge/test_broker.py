@@ -1,6 +1,7 @@
 """The message broker in the console: the state of queues, and dead letters that are replayed."""
 
 import re
+from functools import partial
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
@@ -101,7 +102,8 @@ async def test_dead_letters_of_a_type_are_counted_first_and_then_replayed(
 async def test_letters_that_still_fail_do_not_keep_a_replay_from_those_behind_them(
     console: Visiting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(letters.replay.__kwdefaults__, "limit", 2)
+    replay = partial(letters.replay, limit=2)
+    monkeypatch.setattr(letters, "replay", replay)
     path = f"{PATH}/replay"
     async with console.visitor() as visitor, console.connection() as conn:
         project = await events.project_with_template(conn)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import PartKind, PartRow
@@ -121,6 +122,42 @@ async def test_a_source_of_the_longest_that_a_form_says_is_stored(
 
     assert (made.status_code, saved.status_code) == (303, 303)
     assert (part.source, changed.kind) == (source, PartKind.LAYOUT)
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_layouts_and_partials_are_bounded_in_number_and_bytes(conn: Conn, own: bool) -> None:
+    owner = await make.project(conn, "shop") if own else None
+    other = await make.project(conn, "blog")
+
+    async def put(name: str, source: str = "x", project: UUID | None = owner) -> None:
+        async with conn.transaction():
+            await writing.put_part(
+                conn, project, name=name, kind=PartKind.PARTIAL, source=source, by="tests"
+            )
+
+    most = "я" * 524_288
+    for n in range(8):
+        await put(f"large{n}", most)
+    with pytest.raises(InvalidField, match=r"^source: layouts and partials have at most 8 MiB"):
+        await put("small")
+    await put("large0", most)
+    for n in range(8):
+        await put(f"large{n}", "x")
+    for n in range(192):
+        await put(f"small{n}")
+    with pytest.raises(InvalidField, match=r"^name: there are 200 layouts and partials"):
+        await put("small")
+    await put("small0", "changed")
+    await put("small", project=other)
+    assert len(await parts_of(conn, owner)) == 200
+
+
+async def test_the_list_reads_no_source(conn: Conn) -> None:
+    shop = await make.project(conn, "shop")
+    await writing.put_part(conn, shop, name="a", kind=PartKind.PARTIAL, source="x", by="tests")
+    (listed,) = await writing.list_parts(conn, shop, with_sources=False)
+    (read,) = await writing.list_parts(conn, shop)
+    assert (listed.source, read.source, listed.id) == ("", "x", read.id)
 
 
 async def test_a_form_beyond_its_bytes_is_refused_also_one_with_a_source(
