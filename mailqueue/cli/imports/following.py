@@ -1,5 +1,6 @@
 """Begin an import from the command line, and follow it until it ends."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -108,7 +109,9 @@ def counts_of(found: DataImport) -> str:
 def _name_of(file: BinaryIO) -> str | None:
     """Return the name of a file without its folder; None for standard input."""
     name = getattr(file, "name", None)
-    return Path(name).name if isinstance(name, str) and name != "<stdin>" else None
+    if not isinstance(name, str) or name == "<stdin>":
+        return None
+    return os.fsencode(Path(name).name).decode(errors="replace")
 
 
 def _sentence(found: DataImport) -> str:

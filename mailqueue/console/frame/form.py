@@ -11,7 +11,7 @@ from mailqueue.administration.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
-from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.errors import Conflict, InvalidField, ProjectFull
 from mailqueue.db.fetch import Conn
 from mailqueue.web.forms import MAX_BYTES
 from mailqueue.web.rendering import sentence
@@ -70,7 +70,7 @@ class FormPage(Generic[Form]):
             why = sentence(exc.why if known else f"{exc.field}: {exc.why}")
             faults = {exc.field if known else "": why}
             return self._shown(context, typed, faults, version=version)
-        except Conflict as exc:
+        except (Conflict, ProjectFull) as exc:
             return self._shown(context, typed, {"": sentence(str(exc))}, version=version)
         return context.redirect(after)
 

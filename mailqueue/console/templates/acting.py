@@ -18,7 +18,7 @@ from mailqueue.console.templates.owner import (
     find_version,
     path_of,
 )
-from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.core.errors import Conflict, InvalidField, NotFound, ProjectFull
 from mailqueue.db.fetch import Conn
 from mailqueue.templates import cloning, versions, writing
 from mailqueue.templates.model import TemplateRow, VersionRow
@@ -95,8 +95,9 @@ async def copy(context: PageContext) -> Response:
     except InvalidField as exc:
         return _copying(context, template, typed, {exc.field: sentence(exc.why)})
     except NotFound as exc:
-        return _copying(context, template, typed, {"to": sentence(str(exc))})
-    except Conflict as exc:
+        field = "to" if context.project is None else "slug"
+        return _copying(context, template, typed, {field: sentence(str(exc))})
+    except (Conflict, ProjectFull) as exc:
         return _copying(context, template, typed, {"slug": sentence(str(exc))})
     if context.project is not None:
         return _done(context, copied, "copied_here")

@@ -18,7 +18,7 @@ from mailqueue.console.templates.owner import (
     owner_of,
     path_of,
 )
-from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.core.errors import Conflict, InvalidField, ProjectFull
 from mailqueue.templates import versions, writing
 from mailqueue.templates.model import (
     NewTemplate,
@@ -52,7 +52,7 @@ async def create(context: PageContext) -> Response:
         return context.redirect(path_of(context, done="before"))
     except InvalidField as exc:
         return _new(context, typed, {exc.field: sentence(exc.why)})
-    except Conflict as exc:
+    except (Conflict, ProjectFull) as exc:
         return _new(context, typed, {"slug": sentence(str(exc))})
     return context.redirect(path_of(context, made.id, done="created"))
 

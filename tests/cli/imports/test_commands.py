@@ -1,6 +1,7 @@
 """`--background` of imports and `mailqueue import`: begin, follow, list and show them."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,14 @@ def test_waiting_ends_with_the_import_and_says_what_became_of_the_lines(
     assert result.stderr.startswith("line 3: email: ")
     [row] = cli.json("suppression", "list")["data"]
     assert (row["email"], row["reason"]) == ("ann@example.com", "complaint")
+
+
+def test_a_file_whose_name_is_not_utf8_is_imported(on_fresh_db: Cli, tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv")
+    Path(name).write_text(FILE, "utf-8")
+    begun = on_fresh_db.json("contact", "import", name, "--background")
+
+    assert begun["file_name"] == "caf\N{REPLACEMENT CHARACTER}.csv"
 
 
 def test_standard_input_is_imported_in_the_background_too(on_fresh_db: Cli) -> None:

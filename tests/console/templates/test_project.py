@@ -192,3 +192,38 @@ async def test_a_project_does_not_publish_versions_of_the_platform(console: Visi
     assert "Roll back" not in shown
     assert refused.status_code == 404
     assert kept.published == 2
+
+
+async def test_a_project_that_is_full_refuses_at_the_field_and_keeps_what_was_typed(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        shop = await make.project(conn, "shop")
+        template = await published(conn, shop, slug="otp")
+        await conn.execute("UPDATE mailqueue.projects SET max_templates = 1")
+        await console.add_user("ann", "project_admin", "shop")
+        await visitor.log_in("ann")
+        copy = f"{OWN}/{template.id}/copy"
+        refused = [
+            await visitor.submit(f"{OWN}/new", f"{OWN}/new", slug="next", name="Typed name"),
+            await visitor.submit(copy, copy, slug="next"),
+        ]
+
+    assert [one.status_code for one in refused] == [422, 422]
+    assert ["Project shop is full" in one.text for one in refused] == [True, True]
+    assert ['id="fault-slug"' in one.text for one in refused] == [True, True]
+    assert ("Typed name" in refused[0].text, "next" in refused[1].text) == (True, True)
+
+
+async def test_a_copy_of_a_template_without_a_published_version_is_refused_with_the_reason(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        await make.project(conn, "shop")
+        await console.add_user("ann", "project_admin", "shop")
+        await visitor.log_in("ann")
+        made = await visitor.submit(f"{OWN}/new", f"{OWN}/new", slug="otp")
+        copy = made.headers["location"].partition("?")[0] + "/copy"
+        refused = await visitor.submit(copy, copy, slug="next")
+
+    assert (refused.status_code, 'id="fault-slug"' in refused.text) == (422, True)
