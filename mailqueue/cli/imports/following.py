@@ -119,7 +119,8 @@ def _sentence(found: DataImport) -> str:
         case "done":
             return counts_of(found)
         case state if state in UNFINISHED:
-            return f"import {found.id} has begun; mailqueue import show {found.id} shows it"
+            show_it = f"mailqueue import show {found.id} --project {found.project}"
+            return f"import {found.id} has begun; {show_it} shows it"
         case state:
             why = f": {show(found.error)}" if found.error else ""
             return f"import {found.id}: {state}{why}; {counts_of(found)}"

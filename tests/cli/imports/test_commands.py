@@ -49,6 +49,18 @@ def test_an_import_is_begun_listed_and_shown_with_its_bad_lines(
     assert cli.json("import", "list", "--kind", other) == []
 
 
+def test_the_command_that_is_named_shows_an_import_of_any_project(
+    on_fresh_db: Cli, file: str
+) -> None:
+    cli = on_fresh_db
+    assert cli("project", "add", "shop").exit_code == 0
+    begun = cli("suppression", "import", file, "--background", "--project", "shop")
+    _, _, named = begun.stdout.partition("; mailqueue ")
+    words = named.removesuffix(" shows it\n").split()
+
+    assert (words[:2], cli(*words).exit_code) == (["import", "show"], 0)
+
+
 def test_waiting_ends_with_the_import_and_says_what_became_of_the_lines(
     on_fresh_db: Cli, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
