@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
@@ -41,7 +41,12 @@ class PartForm(FormSchema):
 
     kind: Annotated[PartKind, Choices(_KINDS)] = PartKind.PARTIAL
     """Kind"""
-    source: Annotated[str, TextLines(), Field(max_length=SOURCE_CHARACTERS)]
+    source: Annotated[
+        str,
+        TextLines(),
+        StringConstraints(strip_whitespace=False),
+        Field(max_length=SOURCE_CHARACTERS),
+    ]
     """Source:
     HTML or text with Jinja2; a layout has blocks, such as {% block content %}{% endblock %}"""
 

@@ -152,6 +152,20 @@ async def test_layouts_and_partials_are_bounded_in_number_and_bytes(conn: Conn, 
     assert len(await parts_of(conn, owner)) == 200
 
 
+async def test_a_source_keeps_the_space_around_it(console: Visiting) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        shop = await make.project(conn, "shop")
+        await console.add_user("ann", "project_admin", "shop")
+        await visitor.log_in("ann")
+        path = f"{SHOP}/parts/new"
+        await visitor.submit(path, path, name=" signature ", source="\n  --\nAnn\n\n")
+        (part,) = await parts_of(conn, shop)
+        blank = await visitor.submit(path, path, name="blank", source=" \n")
+
+    assert (part.name, part.source) == ("signature", "\n  --\nAnn\n\n")
+    assert (blank.status_code, 'id="fault-source"' in blank.text) == (422, True)
+
+
 async def test_the_list_reads_no_source(conn: Conn) -> None:
     shop = await make.project(conn, "shop")
     await writing.put_part(conn, shop, name="a", kind=PartKind.PARTIAL, source="x", by="tests")
