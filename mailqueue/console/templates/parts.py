@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 from starlette.responses import Response
 
 from mailqueue.administration.users.model import Right
@@ -36,6 +36,11 @@ _KINDS = {
 }
 
 
+def _as_typed(source: str) -> str:
+    """Return a text with the line breaks of its author: browsers send two characters for each."""
+    return source.replace("\r\n", "\n")
+
+
 class PartForm(FormSchema):
     """The form of a layout or partial."""
 
@@ -46,6 +51,7 @@ class PartForm(FormSchema):
         TextLines(),
         StringConstraints(strip_whitespace=False),
         Field(max_length=SOURCE_CHARACTERS),
+        BeforeValidator(_as_typed),
     ]
     """Source:
     HTML or text with Jinja2; a layout has blocks, such as {% block content %}{% endblock %}"""
@@ -131,8 +137,7 @@ async def remove(context: PageContext, conn: Conn) -> str:
 
 async def _put(context: PageContext, conn: Conn, name: str, form: PartForm) -> str:
     owner, by = owner_of(context), context.user.by
-    source = form.source.replace("\r\n", "\n")
-    made = await writing.put_part(conn, owner, name=name, kind=form.kind, source=source, by=by)
+    made = await writing.put_part(conn, owner, name=name, kind=form.kind, source=form.source, by=by)
     return path_of(context, "parts", made, done="stored")
 
 

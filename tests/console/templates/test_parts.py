@@ -114,10 +114,11 @@ async def test_a_source_of_the_longest_that_a_form_says_is_stored(
         await console.add_user("ann", "project_admin", "shop")
         await visitor.log_in("ann")
         path = f"{SHOP}/parts/new"
-        made = await visitor.submit(path, path, name="long", source=source)
+        sent = source.replace("\n", "\r\n")
+        made = await visitor.submit(path, path, name="long", source=sent)
         (part,) = await parts_of(conn, shop)
         change = f"{SHOP}/parts/{part.id}/change"
-        saved = await visitor.submit(change, change, kind="layout", source=source)
+        saved = await visitor.submit(change, change, kind="layout", source=sent)
         (changed,) = await parts_of(conn, shop)
 
     assert (made.status_code, saved.status_code) == (303, 303)
