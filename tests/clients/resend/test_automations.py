@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import requests
@@ -205,12 +206,35 @@ def test_events_are_defined_shown_changed_listed_and_removed() -> None:
         Events.get(made["id"])
 
 
+def posted(site: Served, key: str, *, of: str | None = None, event: str = "user.created") -> int:
+    """Send an event by an idempotency key and an API key; return the status."""
+    headers = {"Authorization": f"Bearer {of or site.keys.live}", "Idempotency-Key": key}
+    body = {"event": event, "email": ANN}
+    found = requests.post(f"{site.url}/events/send", json=body, headers=headers, timeout=30)
+    return found.status_code
+
+
 def test_a_repeated_key_delivers_an_event_once(site: Served) -> None:
-    headers = {"Authorization": f"Bearer {site.keys.live}", "Idempotency-Key": "one"}
-    body = {"event": "user.created", "email": ANN}
-    for _ in range(2):
-        answer = requests.post(f"{site.url}/events/send", json=body, headers=headers, timeout=30)
-        assert answer.status_code == 202, answer.text
+    key = uuid4().hex
+    assert [posted(site, key) for _ in range(2)] == [202, 202]
+
+    assert len(site.rows("SELECT 1 FROM mailqueue.inbox_state")) == 1
+
+
+def test_the_idempotency_key_of_a_test_event_takes_no_live_event_away(site: Served) -> None:
+    key = uuid4().hex
+    assert posted(site, key, of=site.keys.test) == 202
+    assert posted(site, key) == 202
+
+    found = site.rows("SELECT is_test FROM mailqueue.inbox_state ORDER BY 1")
+    assert found == [(False,), (True,)]
+
+
+def test_an_idempotency_key_of_another_event_is_refused_and_loses_nothing(site: Served) -> None:
+    key = uuid4().hex
+    assert posted(site, key) == 202
+    assert posted(site, key, event="user.removed") == 409
+    assert [posted(site, "") for _ in range(2)] == [400, 400]
 
     assert len(site.rows("SELECT 1 FROM mailqueue.inbox_state")) == 1
 

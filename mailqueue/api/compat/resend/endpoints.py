@@ -28,7 +28,6 @@ from mailqueue.api.compat.resend.contacts import CONTACT_ENDPOINTS
 from mailqueue.api.compat.resend.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.resend.emails import EMAIL_ENDPOINTS
 from mailqueue.api.compat.resend.faults import (
-    InvalidKey,
     MissingKey,
     field_description,
     invalid_document,
@@ -39,6 +38,7 @@ from mailqueue.api.compat.resend.files import FILE_ENDPOINTS
 from mailqueue.api.compat.resend.metrics import METRICS_ENDPOINTS
 from mailqueue.api.compat.resend.model import ResendEmail
 from mailqueue.api.compat.resend.octets import octets_as_text
+from mailqueue.api.compat.resend.pages import idempotency_key_of
 from mailqueue.api.compat.resend.received import RECEIVED_ENDPOINTS
 from mailqueue.api.compat.resend.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.resend.suppressions import SUPPRESSION_ENDPOINTS
@@ -58,7 +58,6 @@ from mailqueue.core.errors import InvalidField
 BODY_BYTES = 60 * 1024 * 1024
 """Largest body in bytes: a mail with attachments of 40 MB in base64."""
 MAX_IN_BATCH = 100
-MAX_KEY_CHARACTERS = 256
 PERMISSIVE = "permissive"
 NOT_THERE = ("/logs", "/usage", "/inboxes", "/oauth")
 """Paths of Resend's API of which nothing is supported; its clients are told so in its form."""
@@ -67,7 +66,7 @@ NOT_THERE = ("/logs", "/usage", "/inboxes", "/oauth")
 async def send(call: RequestContext) -> Response:
     """Accept one mail."""
     document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
-    key = _idempotency_key(call)
+    key = idempotency_key_of(call)
     ready = await prepare_email(call, await call.in_turn(lambda: _wanted(document, call.values)))
     if key is None:
         return _one(await accepted(call, ready))
@@ -82,7 +81,7 @@ async def send_batch(call: RequestContext) -> Response:
     """Accept up to 100 mails: all or none, or the valid ones, as `x-batch-validation` says."""
     document = await document_of(call, max_bytes=BODY_BYTES, prepared=octets_as_text)
     is_strict = _is_strict(call)
-    key = _idempotency_key(call)
+    key = idempotency_key_of(call)
     if not isinstance(document, list):
         raise BadJson("the body must be a list of emails")
     if not 1 <= len(document) <= MAX_IN_BATCH:
@@ -141,13 +140,6 @@ def _is_strict(call: RequestContext) -> bool:
     if given not in ("strict", PERMISSIVE):
         raise InvalidField("x-batch-validation", f"strict or permissive, got {given[:100]!r}")
     return given == "strict"
-
-
-def _idempotency_key(call: RequestContext) -> str | None:
-    key = call.idempotency_key
-    if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
-        raise InvalidKey(f"The key must be between 1-{MAX_KEY_CHARACTERS} chars.")
-    return key
 
 
 def key_of(request: Request) -> str:

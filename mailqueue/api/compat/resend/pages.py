@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import Response
 
 from mailqueue.api.compat.reading import document_of, query_of
-from mailqueue.api.compat.resend.faults import invalid_document
+from mailqueue.api.compat.resend.faults import InvalidKey, invalid_document
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
@@ -18,6 +18,7 @@ from mailqueue.core.errors import InvalidField
 MAX_BODY_BYTES = 64 * 1024
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
+MAX_KEY_CHARACTERS = 256
 Item = TypeVar("Item")
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -78,3 +79,15 @@ async def body_of(call: RequestContext, model: type[Body]) -> Body:
         return validated(model, document, call.values)
     except ValidationError as exc:
         raise invalid_document(exc) from None
+
+
+def idempotency_key_of(call: RequestContext) -> str | None:
+    """Return the idempotency key of a request; None if it has none.
+
+    Raises:
+        InvalidKey: it is empty or too long.
+    """
+    key = call.idempotency_key
+    if key is not None and not 1 <= len(key) <= MAX_KEY_CHARACTERS:
+        raise InvalidKey(f"The key must be between 1-{MAX_KEY_CHARACTERS} chars.")
+    return key

@@ -8,11 +8,12 @@ those of automations, act on it. One that was not defined is delivered as well.
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 from pydantic import Field
 from starlette.responses import Response
 
+from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import managing_endpoint
 from mailqueue.api.compat.postmark.ruled.store import (
     ProjectRule,
@@ -21,7 +22,14 @@ from mailqueue.api.compat.postmark.ruled.store import (
     put_rule,
     remove_rule,
 )
-from mailqueue.api.compat.resend.pages import ListPage, body_of, list_answer, page_of, page_query
+from mailqueue.api.compat.resend.pages import (
+    ListPage,
+    body_of,
+    idempotency_key_of,
+    list_answer,
+    page_of,
+    page_query,
+)
 from mailqueue.api.compat.resend.views import stamp
 from mailqueue.api.emails.schema import StorableObject, StorableText
 from mailqueue.api.http.context import RequestContext
@@ -111,24 +119,30 @@ async def send(call: RequestContext) -> Response:
     """Deliver an event about a contact; a repeated idempotency key delivers nothing again."""
     body = await body_of(call, SentEvent)
     _check_name("event", body.event)
-    for one in await _definitions(call):
-        if one.subject == body.event:
-            _check_payload(one.settings["schema"] or {}, body.payload)
-    email = await _address(call, body)
-    key = call.idempotency_key
-    message_id = uuid4() if key is None else uuid5(call.caller.project_id, f"resend event {key}")
+    key = idempotency_key_of(call)
     async with call.connection() as conn:
-        await events.deliver(
-            conn,
-            call.caller.project,
-            message_id=message_id,
-            event_type=body.event,
-            payload={"email": email, "payload": body.payload},
-            headers={},
-            is_test=call.caller.is_test,
-            sender="api",
-        )
-    return json_answer({"object": "event", "event": body.event}, status=202)
+        defined = await list_rules(conn, call.caller.project_id, RuleKind.EVENT, [body.event])
+    for one in defined:
+        _check_payload(one.settings["schema"] or {}, body.payload)
+    email = await _address(call, body)
+
+    async def delivered() -> Response:
+        async with call.connection() as conn:
+            await events.deliver(
+                conn,
+                call.caller.project,
+                message_id=uuid4(),
+                event_type=body.event,
+                payload={"email": email, "payload": body.payload},
+                headers={},
+                is_test=call.caller.is_test,
+                sender="api",
+            )
+        return json_answer({"object": "event", "event": body.event}, status=202)
+
+    if key is None:
+        return await delivered()
+    return await respond_once(call, key, body.model_dump(), answering=delivered)
 
 
 async def _address(call: RequestContext, body: SentEvent) -> str:
