@@ -15,6 +15,7 @@ class SessionLogin:
         self._service = service
         self._failed = 0
         self._leave: Callable[[], None] | None = None
+        self._is_over = False
         self.name = ""  # "": not logged in
         self.client: object = None
         self.max_bytes = service.limits.message_bytes
@@ -27,6 +28,11 @@ class SessionLogin:
         if leave is not None:
             leave()
 
+    def end(self) -> None:
+        """Log out for good: the connection is closed."""
+        self._is_over = True
+        self.forget()
+
     async def attempt(self, credentials: NameAndPassword, address: str) -> SmtpReply:
         """Check a user name and password; return the reply."""
         authenticate = self._service.authenticate
@@ -37,6 +43,8 @@ class SessionLogin:
             self.name = credentials.name or "-"
             self.client, self._leave = found.client, found.leave
             self.max_bytes = min(limits.message_bytes, found.message_bytes or limits.message_bytes)
+            if self._is_over:  # what was awaited did not heed that it was cancelled
+                self.forget()
             return server_answer.LOGGED_IN
         self._failed += 1
         return server_answer.TOO_MANY_LOGINS if self._failed >= limits.logins else found

@@ -63,7 +63,7 @@ class ServerSession:
 
     def ended(self) -> None:
         """Release what the client's login holds: its connection is closed."""
-        self._login.forget()
+        self._login.end()
 
     def greet(self) -> None:
         """Queue the greeting."""

@@ -7,7 +7,10 @@ import smtplib
 import pytest
 
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
-from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits
+from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt, ServerLimits, SmtpService
+from mailqueue.smtp.server.login import NameAndPassword
+from mailqueue.smtp.server.replies import ReplyQueue
+from mailqueue.smtp.server.session import ServerSession
 from tests.smtp.server.serving import Memory, connected, serving
 
 pytestmark = pytest.mark.anyio
@@ -104,3 +107,18 @@ async def test_an_idle_client_without_login_is_closed_before_one_that_logged_in(
 async def test_a_server_without_accounts_offers_no_login() -> None:
     async with serving() as port, connected(port) as client:
         assert (await client.ask(b"AUTH PLAIN " + plain("\0ann\0x")))[:3] == "500"
+
+
+async def test_a_login_that_succeeds_after_its_connection_was_closed_holds_nothing() -> None:
+    """Waits for a connection of a pool may end with one although they were cancelled."""
+    left: list[str] = []
+
+    async def late(_: LoginAttempt) -> LoggedIn:
+        session.ended()
+        return LoggedIn(leave=lambda: left.append("left"))
+
+    service = SmtpService(Memory(), ServerLimits(), "mx.example.com", late)
+    session = ServerSession(service, ReplyQueue(asyncio.get_running_loop(), lambda: None))
+    await session._log_in(NameAndPassword("ann", "secret"))
+
+    assert left == ["left"]
