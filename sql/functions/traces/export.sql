@@ -139,7 +139,11 @@ CREATE OR REPLACE FUNCTION mailqueue.end_trace_page(p_holder uuid, p_to timestam
     p_left_out bigint, p_error text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
+DECLARE
+    c_kept CONSTANT interval := '2 days';
+    c_most CONSTANT integer := 5000;                         -- at once: more than a page of steps can add
 BEGIN
     UPDATE mailqueue.trace_export AS x
        SET exported_to = coalesce(p_to, x.exported_to), after_key = coalesce(p_after, x.after_key),
@@ -149,7 +153,10 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    DELETE FROM mailqueue.send_stages AS s WHERE s.noted_at < clock_timestamp() - interval '2 days';
+    DELETE FROM mailqueue.send_stages AS s
+     USING (SELECT o.email_id, o.noted_at FROM mailqueue.send_stages AS o
+             WHERE o.noted_at < clock_timestamp() - c_kept ORDER BY o.noted_at LIMIT c_most) AS old
+     WHERE s.email_id = old.email_id AND s.noted_at = old.noted_at;
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.end_trace_page(uuid, timestamptz, text, bigint, bigint, text) IS
