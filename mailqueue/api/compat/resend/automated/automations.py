@@ -80,9 +80,10 @@ async def change(call: RequestContext) -> Response:
     body = await body_of(call, ChangedAutomation)
     if (body.steps is None) != (body.connections is None):
         raise InvalidField("connections", "`steps` and `connections` are given together")
-    settings = dict(one.settings)
-    settings |= body.model_dump(include={"name", "status"}, exclude_none=True)
-    rule: dict[str, Any] = {"is_enabled": settings["status"] == "enabled"}
+    settings = body.model_dump(include={"name", "status"}, exclude_none=True)
+    rule: dict[str, Any] = {}
+    if body.status is not None:
+        rule["is_enabled"] = body.status == "enabled"
     project_id = call.caller.project_id
     async with call.in_one_transaction() as conn:
         if body.steps is not None and body.connections is not None:
@@ -95,7 +96,7 @@ async def change(call: RequestContext) -> Response:
             rule |= {"event_type": plan.event, "variables": dict(plan.variables)}
             settings |= _documents(body.steps, body.connections)
         await rules.change(conn, project_id, one.subject, given=rule, by=call.by)
-        changed = await _put(call, one, settings)
+        changed = await _put(call, settings)
     return _answer(changed)
 
 
@@ -106,7 +107,7 @@ async def stop(call: RequestContext) -> Response:
     async with call.in_one_transaction() as conn:
         given = {"is_enabled": False}
         await rules.change(conn, project_id, one.subject, given=given, by=call.by)
-        changed = await _put(call, one, {**one.settings, "status": "disabled"})
+        changed = await _put(call, {"status": "disabled"})
     for state in ("active", "paused"):
         for _ in range(MAX_ENDED // ENDED_TOGETHER):
             async with call.connection() as conn:
@@ -143,7 +144,7 @@ async def remove(call: RequestContext) -> Response:
     one = await automation_of(call)
     project_id = call.caller.project_id
     async with call.in_one_transaction() as conn:
-        for removal in (rules.remove, definitions.remove):
+        for removal in (definitions.remove, rules.remove):  # locked in the order of change()
             try:
                 await removal(conn, project_id, one.subject, by=call.by)
             except NotFound:
@@ -212,19 +213,21 @@ async def _steps(call: RequestContext, plan: AutomationPlan) -> list[dict[str, A
     return steps
 
 
-async def _put(call: RequestContext, one: ProjectRule, settings: dict[str, Any]) -> ProjectRule:
-    """Replace what is stored of an automation.
+async def _put(call: RequestContext, changed: dict[str, Any]) -> ProjectRule:
+    """Replace what changes of what is stored of the automation of the path.
+
+    The transaction has changed its event rule, and so waited for others that change it: the rest
+    stays as they left it.
 
     Raises:
         NotFound: it was removed meanwhile.
     """
-    now = {"updated_at": stamp(datetime.now(UTC))}
-    changed = await put_rule(
-        call, RuleKind.AUTOMATION, one.subject, {**settings, **now}, rule_id=one.id
-    )
-    if changed is None:
+    one = await automation_of(call)
+    settings = {**one.settings, **changed, "updated_at": stamp(datetime.now(UTC))}
+    found = await put_rule(call, RuleKind.AUTOMATION, one.subject, settings, rule_id=one.id)
+    if found is None:
         raise NotFound("automation", one.id)
-    return changed
+    return found
 
 
 async def _automations(call: RequestContext) -> list[ProjectRule]:
