@@ -28,13 +28,16 @@ from mailqueue.api.compat.sendgrid.suppressions import refuse_subuser
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
+from mailqueue.api.http.requests.large_bodies import in_turn
 from mailqueue.contract.analytics import Bucket, Dimension
 from mailqueue.core.errors import InvalidField
 
 MAX_CHOSEN = 10
 """Most values that a request chooses, as at SendGrid."""
-MAX_SPANS = 400
+MAX_SPANS = 100
 """Spans where each has counts of up to 500 values."""
+MANY_ROWS = 2_000
+"""Counts above which a response is made in a thread, one at a time: other requests go on."""
 _OPENS = ("opens", "unique_opens")
 _CLICKS = ("clicks", "unique_clicks")
 _Value = Annotated[StorableText, Field(min_length=1, max_length=253)]
@@ -125,15 +128,15 @@ async def _counted(
                 rows = await rows_by_value(conn, scope_of(call), one.dimension, starts)
         except InvalidField as exc:
             raise BadParameter("start_date", exc.why) from None
-    found: dict[int, dict[str, list[CountsRow]]] = {}
-    for row in rows:
-        if row.value:  # "" sums up those that have no counts of their own
-            found.setdefault(row.n, {}).setdefault(row.value, []).append(row)
 
-    def stats(n: int) -> list[dict[str, Any]]:
-        return _stats(one, found.get(n, {}), chosen)
+    def answer() -> Response:
+        found: dict[int, dict[str, list[CountsRow]]] = {}
+        for row in rows:
+            if row.value:  # "" sums up those that have no counts of their own
+                found.setdefault(row.n, {}).setdefault(row.value, []).append(row)
+        return answer_by_day(query, starts, lambda n: _stats(one, found.get(n, {}), chosen))
 
-    return answer_by_day(query, starts, stats)
+    return await in_turn(call.request, answer, is_large=len(rows) > MANY_ROWS)
 
 
 def _stats(
