@@ -2,7 +2,7 @@
 
 Follows resend.com/docs/api-reference/events. An event that is sent is delivered to the inbox once:
 its type is the name, its payload has `email` and, as `payload`, the fields. Event rules, such as
-those of automations, act on it. One without a definition is delivered as well.
+those of automations, act on it. One that was not defined is delivered as well.
 """
 
 from collections.abc import Mapping
