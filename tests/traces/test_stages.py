@@ -81,7 +81,7 @@ async def test_a_page_deletes_a_bounded_number_of_old_stages(database: DatabaseS
             " 1, 1, 1, 1 FROM generate_series(1, 5001)"
         )
         async with collecting(database) as (_, exporter):
-            left = []
+            left: list[int] = []
             while left[-2:] != [0, 0] and len(left) < 10:
                 await exported(exporter, turns=1)
                 left.append(await make.scalar(conn, NOTED))
