@@ -36,8 +36,7 @@ class CreateRoute(RequestModel):
     domain: ShortText | None = None
     """Recipient domain: `example.com`, or `*.example.com` for its subdomains."""
     position: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Place among the rules, of which the first that matches applies; after all others if omitted.
-    """
+    """Place among the rules, of which the first that matches applies; the last if omitted."""
     note: Annotated[str, Field(max_length=500)] | None = None
     """Note."""
 

@@ -69,7 +69,10 @@ def test_what_only_shows_is_asked_for_with_get_or_is_known_to() -> None:
         each.path for each in OF_KEYS if each.test_keys is ForTestKeys.READ and each.method != "GET"
     }
 
-    assert shows == {"/v1/projects/{pid}/templates/{template}/preview"}
+    assert shows == {
+        "/v1/projects/{pid}/routes/test",
+        "/v1/projects/{pid}/templates/{template}/preview",
+    }
 
 
 async def test_a_test_key_finds_and_changes_nothing_that_is_live(modes: Modes) -> None:

@@ -24,8 +24,11 @@ def test_bad_lines_are_told_by_number_and_do_not_stop_the_others(folder: Folder)
     assert result.exit_code == 1
     assert result.stdout == "2 queued, 0 already queued, 0 suppressed, 5 bad lines\n"
     reasons = {each["line"]: each["reason"] for each in document["bad"]}
+    columns = {each["line"]: each["column"] for each in document["bad"]}
     assert list(reasons) == [3, 4, 5, 8, 9]
-    assert reasons[3].startswith('recipient_email: "no address" is not an address')
+    assert reasons[3].startswith('"no address" is not an address')
+    assert columns[3] == "recipient_email"
+    assert 'line 3: recipient_email: "no address" is not an address' in result.stderr
     assert reasons[4] == "it has 2 values, the header has 3 columns"
     assert "control characters are not allowed" in reasons[5]
     assert "this is not CSV" in reasons[8]
@@ -77,11 +80,11 @@ def test_a_broken_template_names_its_line(idle_folder: Folder, template: str, me
 @pytest.mark.parametrize(
     ("template", "reason"),
     [
-        ("{{ nmae }}", "html: 'nmae' is undefined"),
+        ("{{ nmae }}", "'nmae' is undefined"),
         ("{{ name.__class__.__mro__ }}", "unsafe"),
-        ("{{ 1 / 0 }}", "html: division by zero"),
+        ("{{ 1 / 0 }}", "division by zero"),
         ("{{ cycler.__init__.__globals__ }}", "unsafe"),
-        ("{% include '/etc/passwd' %}", "html: "),
+        ("{% include '/etc/passwd' %}", "no loader"),
     ],
 )
 def test_a_template_may_use_the_columns_and_nothing_else(
@@ -93,6 +96,7 @@ def test_a_template_may_use_the_columns_and_nothing_else(
 
     assert [each["line"] for each in document["bad"]] == [2, 3]
     assert reason in document["bad"][0]["reason"]
+    assert document["bad"][0]["column"] == "html"
     assert idle_folder.count() == 0
 
 
