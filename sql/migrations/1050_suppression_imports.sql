@@ -3,6 +3,7 @@
 -- Running workers: of the release before cannot take lines of suppressions, and try them again
 -- Locks:   imports for a moment
 
+-- squawk-ignore ban-drop-function
 DROP FUNCTION IF EXISTS mailqueue.open_import(uuid, bigint);
 ALTER TABLE mailqueue.imports
     -- squawk-ignore ban-drop-constraint
