@@ -121,17 +121,15 @@ async def test_where_traces_are_off_nothing_is_noted(
         assert await make.scalar(conn, NOTED) == 0
 
 
-def test_a_worker_without_a_collector_keeps_no_times() -> None:
-    email = claimed(custom_data={"traceparent": TRACE})
-    off, on = StageClock(), StageClock(0.0)
-    for clock in (off, on):
-        clock.claimed([email])
-        clock.composed(email, 0.0)
+def test_times_are_kept_of_sampled_emails_until_they_are_forgotten() -> None:
+    sampled, other = claimed(custom_data={"traceparent": TRACE}), claimed()
+    clock = StageClock(0.0)
+    clock.claimed([sampled, other])
+    clock.composed(sampled, 0.0)
 
-    assert not off._held
-    assert on._held
-    on.forget(email.id, email.claim_no)
-    assert not on._held
+    assert list(clock._held) == [(sampled.id, sampled.claim_no)]
+    clock.forget(sampled.id, sampled.claim_no)
+    assert not clock._held
 
 
 async def test_workers_sample_as_the_exporter_does(conn: Conn) -> None:

@@ -109,6 +109,7 @@ def build_attempts(
     """Build each email's message; an email that cannot be built has its outcome instead."""
     skeleton_cache = context.large_builds.skeleton_cache if in_thread else context.skeleton_cache
     begun = None if in_thread else context.settler.begun
+    stages = context.settler.stages
     now = datetime.now(UTC)
     built: list[SendAttempt | SendOutcome] = []
     for mail in group:
@@ -141,7 +142,8 @@ def build_attempts(
             log.exception("message.build_failed", email_id=str(mail.claim.id))
             reason = f"{type(exc).__name__} while composing"
             made = unsent(mail, Ending.FAILED, reason, log=LogStatus.FAILED)
-        context.settler.stages.composed(mail.claim, began_at)
+        if stages is not None:
+            stages.composed(mail.claim, began_at)
         built.append(made)
     if begun is not None:
         begun.step(None)

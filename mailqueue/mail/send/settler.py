@@ -70,7 +70,7 @@ class EmailSettler:
         self._wake = wake
         self.begun = begun or BegunEmails()
         self.correlated = CorrelationLog()
-        self.stages = stages or StageClock()
+        self.stages = stages
         self._open: dict[Mail, AccountSlots] = {}  # marked emails, and whose slots they hold
         self._on_wire = 0  # marked emails without an outcome
         self.outcomes: deque[SendOutcome] = deque()  # to be written
@@ -88,7 +88,9 @@ class EmailSettler:
 
     def settle(self, outcome: SendOutcome) -> None:
         """Queue an outcome to be written."""
-        self.outcomes.append(self.stages.answered(outcome))
+        if self.stages is not None:
+            outcome = self.stages.answered(outcome)
+        self.outcomes.append(outcome)
         self.begun.end(outcome.id, outcome.claim_no)
         self.correlated.answered(outcome)
         self.is_idle.clear()
@@ -125,7 +127,8 @@ class EmailSettler:
         """Free the slot of a marked email that is no longer this worker's."""
         self.begun.end(email_id, claim_no)
         self.correlated.forget(email_id, claim_no)
-        self.stages.forget(email_id, claim_no)
+        if self.stages is not None:
+            self.stages.forget(email_id, claim_no)
         account = self._open.pop((email_id, claim_no), None)
         if account is not None:
             self._on_wire -= 1

@@ -18,15 +18,13 @@ class _HeldStages:
 class StageClock:
     """The times of the emails that one worker holds, in seconds of the monotonic clock."""
 
-    def __init__(self, ratio: float | None = None) -> None:
-        """Prepare; `ratio` is that of emails without a context, None where none are exported."""
+    def __init__(self, ratio: float) -> None:
+        """Prepare; `ratio` is that of emails without a context."""
         self._ratio = ratio
         self._held: dict[tuple[UUID, int], _HeldStages] = {}
 
     def claimed(self, emails: Iterable[ClaimedEmail]) -> None:
         """Note that emails were claimed."""
-        if self._ratio is None:
-            return
         now = time.monotonic()
         for email in emails:
             if is_sampled(email.id, email.custom_data, self._ratio):

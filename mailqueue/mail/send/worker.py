@@ -84,7 +84,7 @@ class SendWorker:
         tracking: EmailTracking | None = None,
         traces_ratio: float | None = None,
     ) -> None:
-        """Prepare; `traces_ratio` as StageClock has it."""
+        """Prepare; `traces_ratio` as StageClock has it, None: no spans are exported."""
         self._settings = settings
         self._database = database
         # A connection may lead to a database that was restored: what this worker has seen is
@@ -98,7 +98,7 @@ class SendWorker:
             self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
         )
         self._begun = BegunEmails(in_progress)
-        self._stages = StageClock(traces_ratio)
+        self._stages = None if traces_ratio is None else StageClock(traces_ratio)
         self._account_health = AccountHealth(self._links["account_health"])
         self._reads = SendReads(
             self._links["claim"], read_account=read_account, storage=storage or AttachmentStorage()
@@ -214,7 +214,8 @@ class SendWorker:
                 MEMORY.record(CLAIMED_ROWS, len(taken.emails), QUEUE)
                 reach("claim.committed")
                 settler.correlated.claimed(taken.emails)
-                self._stages.claimed(taken.emails)
+                if self._stages is not None:
+                    self._stages.claimed(taken.emails)
                 if taken.marks is not None:
                     mail = (taken.emails[0].id, taken.emails[0].claim_no)
                     now = asyncio.get_running_loop().time()
@@ -256,7 +257,8 @@ class SendWorker:
                 continue
             missed = 0
             self._settler.correlated.claimed(taken.emails)
-            self._stages.claimed(taken.emails)
+            if self._stages is not None:
+                self._stages.claimed(taken.emails)
             mails = await self._loader.load(taken)
             await self._dispatcher.dispatch(mails, taken.send_at, taken.claimed_at)
             while not self._dispatcher.waiting().is_idle:  # until its outcome is written
