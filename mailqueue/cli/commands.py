@@ -148,7 +148,7 @@ SECTIONS: Mapping[str, Mapping[str, Lazy]] = {
         ),
         "import": Lazy(
             "mailqueue.cli.imports.commands:import_",
-            "Show imports of contacts and suppressions that workers carry out.",
+            "Show imports that workers carry out.",
         ),
         "category": Lazy(
             "mailqueue.cli.suppression.categories:category",
