@@ -21,6 +21,7 @@ from mailqueue.dkim.signer import Signers
 from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.send.context import SendAccount, SendWorkerSettings
+from mailqueue.mail.send.stages import StageClock
 from mailqueue.mail.send.worker import SendWorker
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.in_progress import InProgress
@@ -142,7 +143,7 @@ def build_send_worker(
         read_account=SenderDirectory(settings).read,
         storage=attachment_storage(settings.attachments),
         tracking=_tracking(settings),
-        traces_ratio=None if settings.traces.url is None else settings.traces.ratio,
+        stages=None if settings.traces.url is None else StageClock(settings.traces.ratio),
     )
 
 

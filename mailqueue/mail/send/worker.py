@@ -65,7 +65,6 @@ MAX_MISSED_CLAIMS = 5
 LATE_REPLY_SECONDS = 1.0
 """Time in which a worker declared lost still receives replies: they tell what was sent."""
 
-
 log = get_logger(__name__)
 
 
@@ -82,9 +81,8 @@ class SendWorker:
         read_account: Callable[[Conn, int], Awaitable[SendAccount]],
         storage: AttachmentStorage | None = None,
         tracking: EmailTracking | None = None,
-        traces_ratio: float | None = None,
+        stages: StageClock | None = None,
     ) -> None:
-        """Prepare; `traces_ratio` as StageClock has it, None: no spans are exported."""
         self._settings = settings
         self._database = database
         # A connection may lead to a database that was restored: what this worker has seen is
@@ -98,7 +96,7 @@ class SendWorker:
             self._links["beat"], kind="send", launch_id=launch_id, in_progress=in_progress
         )
         self._begun = BegunEmails(in_progress)
-        self._stages = None if traces_ratio is None else StageClock(traces_ratio)
+        self._stages = stages
         self._account_health = AccountHealth(self._links["account_health"])
         self._reads = SendReads(
             self._links["claim"], read_account=read_account, storage=storage or AttachmentStorage()
