@@ -9,8 +9,13 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from mailqueue.telemetry.threshold import THRESHOLD
+
 GC_THRESHOLDS = (20_000, 20, 20)
 """Thresholds of the three generations: new objects, then collections of the younger generation."""
+
+OF_THE_LOG = (signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that change the level of the log."""
 
 
 def relax_garbage_collection() -> None:
@@ -38,6 +43,8 @@ def raise_open_files_limit() -> None:
 async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asyncio.Event]:
     """Yield an event that SIGTERM, SIGINT and SIGHUP set; sending one again has no effect.
 
+    Meanwhile SIGUSR1 has all lines logged, and SIGUSR2 those of the configured level again.
+
     With `ends_with_parent` the end of standard input sets it too: a parent holds the other end, so
     it closes however the parent dies. SIGINT and SIGHUP, which a terminal sends to all its
     processes, are then left to the parent, which stops its children. SIGHUP stays ignored under
@@ -54,7 +61,11 @@ async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asynci
         if not ends_with_parent:
             stop.set()
 
-    handlers: dict[int, Callable[[], None]] = {signal.SIGTERM: stop.set}
+    handlers: dict[int, Callable[[], None]] = {
+        signal.SIGTERM: stop.set,
+        signal.SIGUSR1: THRESHOLD.lower,
+        signal.SIGUSR2: THRESHOLD.restore,
+    }
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         handlers[signal.SIGHUP] = hang_up
     if ends_with_parent:
@@ -64,11 +75,14 @@ async def stop_signal(*, ends_with_parent: bool = False) -> AsyncIterator[asynci
         handlers[signal.SIGINT] = stop.set
     for number, handler in handlers.items():
         loop.add_signal_handler(number, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, OF_THE_LOG)
     try:
         yield stop
     finally:
         for number in handlers:
             loop.remove_signal_handler(number)
+        for number in OF_THE_LOG:  # they would end the rest of the shutdown
+            signal.signal(number, signal.SIG_IGN)
         if signal.SIGHUP in handlers:  # the rest of the shutdown is not interrupted
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 

@@ -11,8 +11,8 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 
 from mailqueue.core.json.writing import write_json
 from mailqueue.settings.logs import LogFormat, LogSettings
+from mailqueue.telemetry.threshold import THRESHOLD, AdjustableLogger
 
-_LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _ADDRESS_KEYS = ("recipient", "address", "email", "sender")
 _NEVER_LOGGED = ("body", "subject", "password", "secret", "token", "credential", "api_key")
 _KEPT_CHARACTERS = 3
@@ -49,10 +49,10 @@ def configure_logging(settings: LogSettings) -> None:
     wants_console = settings.format is LogFormat.CONSOLE or (
         settings.format is LogFormat.AUTO and sys.stderr.isatty()
     )
-    level = _LEVELS[settings.level]
+    THRESHOLD.configure(settings.level)
     structlog.configure(
         processors=processors(console=wants_console),
-        wrapper_class=structlog.make_filtering_bound_logger(level),
+        wrapper_class=AdjustableLogger,
         logger_factory=structlog.PrintLoggerFactory(cast(TextIO, LossyStream(sys.stderr)))
         if wants_console
         else structlog.BytesLoggerFactory(cast(BinaryIO, LossyStream(sys.stderr.buffer))),

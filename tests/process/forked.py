@@ -1,5 +1,6 @@
 """A program that forks processes as the real one does; they do what their arguments say."""
 
+import asyncio
 import errno
 import os
 import signal
@@ -9,7 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from mailqueue.process import signals
 from mailqueue.process.starting import server
+from mailqueue.telemetry.threshold import THRESHOLD
 
 
 def print_state() -> None:
@@ -23,6 +26,22 @@ def print_state() -> None:
     sys.stdin.read()
 
 
+def log_what_is_told() -> None:
+    """Write to the memory file whether all lines are logged, at the start and at each change."""
+    memory = int(sys.argv[-1].partition("=")[2])
+
+    def write() -> None:
+        os.write(memory, b"all " if THRESHOLD.is_lowered else b"some ")
+
+    async def run() -> None:
+        THRESHOLD.follow(write)
+        async with signals.stop_signal(ends_with_parent=True) as stop:
+            write()
+            await stop.wait()
+
+    asyncio.run(run())
+
+
 def ignore_end() -> None:
     """Neither stop when asked to nor when the input ends."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -31,6 +50,7 @@ def ignore_end() -> None:
 
 WAYS: Mapping[str, Callable[[], None]] = {
     "print": print_state,
+    "log": log_what_is_told,
     "ignore": ignore_end,
     "wait": lambda: sys.exit(bool(sys.stdin.read())),
     "leave": lambda: sys.exit(3),

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from mailqueue.process.signals import OF_THE_LOG
 from mailqueue.process.starting import client
 from mailqueue.process.starting.client import PROGRAM, ForkServer
 from mailqueue.queue.in_progress import EXIT_UNKNOWN
+from mailqueue.telemetry.threshold import THRESHOLD
 from tests.concurrency.running import descendants, until
 from tests.whole.running import is_running
 
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.anyio
 TO_STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PARENT = """
 import asyncio, os, sys
+from mailqueue.process.signals import OF_THE_LOG
 from mailqueue.process.starting import client
 
 async def main():
@@ -78,7 +81,8 @@ async def test_a_process_has_its_arguments_its_files_and_nothing_of_the_server(
 
         await until(has_printed, seconds=30)
         printed = os.pread(memory, 1000, 0).decode()
-        assert printed == repr((["worker", "print", "--data=x"], [], []))
+        held = sorted(OF_THE_LOG)  # until it has handlers for them
+        assert printed == repr((["worker", "print", "--data=x"], [], held))
         assert name_of(process.pid) == "mailqueue print"
         process.terminate()
         assert await process.wait() == -signal.SIGTERM
@@ -121,6 +125,36 @@ async def test_a_process_that_is_asked_to_stop_at_once_stops(
             process = await server.start(["wait"], memory)
             process.terminate()
             assert await process.wait() == -signal.SIGTERM
+
+
+async def test_the_level_of_the_log_is_that_of_the_parent_in_each_process_old_or_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = os.memfd_create("later")
+
+    async def until_written(memory: int, words: str) -> None:
+        async def is_written() -> bool:
+            return os.pread(memory, 1000, 0).decode() == words
+
+        await until(is_written, seconds=60)
+
+    try:
+        async with forking(monkeypatch) as (server, memory):
+            await server.start(["log"], memory)
+            await until_written(memory, "some ")
+            os.kill(pid_of(server), signal.SIGUSR1)  # as to a whole service: nothing dies of it
+            THRESHOLD.lower()
+            await until_written(memory, "some all ")
+            later = await server.start(["log"], other)  # told before it can listen
+            await until_written(other, "some all ")
+            THRESHOLD.restore()
+            await until_written(memory, "some all some ")
+            await until_written(other, "some all some ")
+            later.terminate()
+            assert await later.wait() == 0
+    finally:
+        THRESHOLD.restore()
+        os.close(other)
 
 
 async def test_signals_to_a_whole_service_are_left_to_the_parent(

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from mailqueue.settings.logs import LogFormat, LogLevel, LogSettings
 from mailqueue.telemetry.log import configure_logging, get_logger, keep_private, mask
+from mailqueue.telemetry.threshold import THRESHOLD
 from tests.logged import forget_configuration
 
 SAYS = """
@@ -148,6 +149,35 @@ def test_a_process_that_configures_no_logging_writes_no_values_of_variables_and_
     assert "ann***@example.com" in printed
     assert "annabel" not in printed
     assert secret not in printed
+
+
+def test_a_running_process_logs_all_lines_once_told_and_those_of_its_level_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = get_logger("mailqueue.tried")
+    configure_logging(LogSettings(LogLevel.WARNING, LogFormat.JSON))
+    changes = list[bool]()
+
+    def follow() -> None:
+        changes.append(THRESHOLD.is_lowered)
+
+    def write_all() -> list[str]:
+        for write in (log.debug, log.info, log.warning, log.error):
+            write("row.tried")
+        lines = capsys.readouterr().err.splitlines()
+        return [json.loads(line)["level"] for line in lines]
+
+    THRESHOLD.follow(follow)
+    try:
+        assert write_all() == ["warning", "error"]
+        THRESHOLD.lower()
+        THRESHOLD.lower()
+        assert write_all() == ["debug", "info", "warning", "error"]
+    finally:
+        THRESHOLD.restore()
+        THRESHOLD.leave(follow)
+    assert write_all() == ["warning", "error"]
+    assert changes == [True, True, False]
 
 
 class FullDisk(io.RawIOBase):

@@ -16,6 +16,7 @@ from mailqueue.core.json.writing import write_json
 from mailqueue.process.starting.server import MAX_MESSAGE_BYTES
 from mailqueue.queue.in_progress import EXIT_UNKNOWN
 from mailqueue.telemetry.log import get_logger
+from mailqueue.telemetry.threshold import THRESHOLD
 
 PROGRAM = "mailqueue.cli.worker.forked"
 """Module that the server process runs."""
@@ -51,6 +52,10 @@ class Fork:
         """End it, unless it has ended."""
         self._signal(signal.SIGKILL)
 
+    def match_log(self) -> None:
+        """Have it log lines of the level that this process logs, unless it has ended."""
+        self._signal(signal.SIGUSR1 if THRESHOLD.is_lowered else signal.SIGUSR2)
+
     def note_end(self, code: int) -> None:
         """Note its exit code."""
         self._code.set_result(code)
@@ -82,6 +87,8 @@ class ForkServer:
     def __init__(self) -> None:
         self._server: _RunningServer | None = None
         self._turn = asyncio.Lock()
+        self._forks = list[Fork]()
+        THRESHOLD.follow(self._match_logs)
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,15 +116,24 @@ class ForkServer:
             server = self._server
         try:
             async with asyncio.timeout(START_SECONDS):
-                return await server.start(arguments, memory)
+                fork = await server.start(arguments, memory)
         except TimeoutError:
             server.kill()
             raise OSError(f"no process was started within {START_SECONDS:.0f} s") from None
+        self._forks = [fork, *(one for one in self._forks if not one.has_ended)]
+        if THRESHOLD.is_lowered:
+            fork.match_log()
+        return fork
 
     async def close(self) -> None:
         """End the server process, after processes that still run, which are asked to stop."""
+        THRESHOLD.leave(self._match_logs)
         if self._server is not None:
             await self._server.close()
+
+    def _match_logs(self) -> None:
+        for fork in self._forks:
+            fork.match_log()
 
 
 async def _start_server() -> "_RunningServer":

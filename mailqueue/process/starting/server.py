@@ -20,6 +20,7 @@ from pathlib import Path
 import orjson
 
 from mailqueue.core.json.writing import write_json
+from mailqueue.process.signals import OF_THE_LOG
 
 MAX_MESSAGE_BYTES = 1 << 16
 """Size of a message of the parent or the server."""
@@ -39,7 +40,7 @@ def serve(descriptor: int) -> list[str] | None:
     """
     connection = socket.fromfd(descriptor, socket.AF_UNIX, socket.SOCK_SEQPACKET)
     os.close(descriptor)
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _TO_THE_PARENT)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (*_TO_THE_PARENT, *OF_THE_LOG))
     gc.collect()
     gc.freeze()  # a collection in a fork would copy the memory that the processes share
     children = dict[int, int]()  # process ids by the file descriptors of processes
@@ -122,7 +123,8 @@ def _begin(
     os.dup2(standard_input, sys.stdin.fileno())
     os.close(standard_input)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # its parent stops it
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    # Signals for the log wait until the process has handlers for them.
+    signal.pthread_sigmask(signal.SIG_SETMASK, {*mask, *OF_THE_LOG})
     with suppress(OSError):  # the name that ps and top show
         Path("/proc/self/comm").write_text(f"mailqueue {arguments[0]}"[:15])
     words = ["worker", *arguments, f"--in-progress={memory}"]
