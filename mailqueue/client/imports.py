@@ -35,6 +35,12 @@ def one(kind: ImportedKind, import_id: UUID | str) -> ApiRequest[answers.DataImp
     return ApiRequest("GET", path, answers.DataImport)
 
 
+def cancel(kind: ImportedKind, import_id: UUID | str) -> ApiRequest[answers.DataImport]:
+    """Return the request that cancels an import."""
+    path = f"/v1/{path_part(kind)}/imports/{path_part(import_id)}/cancel"
+    return ApiRequest("POST", path, answers.DataImport, key=new_key())
+
+
 def list_page(
     kind: ImportedKind, params: Mapping[str, Any]
 ) -> ApiRequest[answers.Page[answers.DataImport]]:

@@ -22,6 +22,7 @@ from mailqueue.console.event_rules import trying as event_rules_trying
 from mailqueue.console.exports import pages as exports_pages
 from mailqueue.console.frame.navigation import Section
 from mailqueue.console.frame.page import ConsolePage, sections_of
+from mailqueue.console.imports import cancelling as imports_cancelling
 from mailqueue.console.imports import pages as imports_pages
 from mailqueue.console.incidents import pages as incidents_pages
 from mailqueue.console.infrastructure import acting as infrastructure_acting
@@ -106,6 +107,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *contacts_changing.PAGES,
     *contacts_members.PAGES,
     *imports_pages.PAGES,
+    *imports_cancelling.PAGES,
     *schedules_calendar.PAGES,
     *schedules_pages.PAGES,
     *schedules_acting.PAGES,

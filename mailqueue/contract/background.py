@@ -88,7 +88,7 @@ class DataImport(Value):
     """How the file is read."""
     is_test: bool
     state: str
-    """`waiting`, `running`, `done`, `failed`, or `erased`: its file was destroyed."""
+    """`waiting`, `running`, `done`, `failed`, `cancelled`, or `erased`: its file was destroyed."""
     bytes: int
     """Size of the file."""
     lines: int

@@ -43,7 +43,7 @@ class ClaimedImport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImportEnd:
-    """The end of an import: done, erased or failed."""
+    """The end of an import: done, cancelled, erased or failed."""
 
     ending: str
     error: str | None = None
@@ -137,11 +137,11 @@ def _append(file: BinaryIO, data: bytes) -> None:
 
 
 def _ending_of(state: str) -> Outcome | ImportEnd:
-    """Return the outcome for a claim that no longer holds, or a file that was destroyed. Pure."""
-    return ImportEnd("erased") if state == "erased" else Again(timedelta(0))
+    """Return the outcome for a claim that no longer holds, or a file that is gone. Pure."""
+    return Again(timedelta(0)) if state == "lost" else ImportEnd(state)
 
 
 def _outcome_of(end: ImportEnd) -> Outcome:
     if end.ending == "failed":
         return Failed(end.error or "failed")
-    return Done(None if end.ending == "done" else end.ending)
+    return Done("erased" if end.ending == "erased" else None)

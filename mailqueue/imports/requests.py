@@ -1,4 +1,4 @@
-"""Begin and find imports."""
+"""Begin, find and cancel imports."""
 
 import asyncio
 from dataclasses import replace
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mailqueue.contacts import lists
 from mailqueue.contract.background import DataImport, ImportKind
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.imports import reading, store
 from mailqueue.imports.model import WantedImport
@@ -69,3 +69,18 @@ async def page(
     of all kinds.
     """
     return await store.page(conn, project_id, kind, before=before, limit=limit)
+
+
+async def cancel(
+    conn: Conn, project_id: UUID, kind: ImportKind | None, import_id: UUID, *, by: str
+) -> DataImport:
+    """Take no more lines of an import, in the caller's transaction; what was taken stays.
+
+    Raises:
+        NotFound: there is no such import; `kind` None: of any kind.
+        Conflict: it has ended.
+    """
+    state = await store.cancel(conn, project_id, kind, import_id, by=by)
+    if state is not None and state != "waiting":
+        raise Conflict(f"the import has ended: it is {state}")
+    return await find(conn, project_id, kind, import_id)

@@ -74,6 +74,16 @@ async def find(
     return None if found is None else _typed(found)
 
 
+async def cancel(
+    conn: Conn, project_id: UUID, kind: ImportKind | None, import_id: UUID, *, by: str
+) -> str | None:
+    """Cancel an import; return the state of one that has ended, `waiting` of another, None if there
+    is none.
+    """
+    asked = {"project_id": project_id, "kind": _text_of(kind), "id": import_id, "by": by}
+    return await fetch.maybe(conn, "cancel_import", asked, str)
+
+
 async def open_import(conn: Conn, import_id: UUID, *, claim_no: int) -> OpenImport:
     """Return what a worker needs to know of an import."""
     asked = {"id": import_id, "claim_no": claim_no}

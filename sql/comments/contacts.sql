@@ -82,7 +82,7 @@ SELECT mailqueue.describe_columns('list_confirmations', ARRAY[
 
 SELECT mailqueue.describe_columns('imports', ARRAY[
     ['id', 'Id of the import.'],
-    ['kind', 'What is imported: contacts.'],
+    ['kind', 'What is imported: contacts or suppressions.'],
     ['options', 'What was asked for: list, the name of a list that contacts are added to.'],
     ['file_name', 'Name of the file, where it has one.'],
     ['encoding', 'How the file is read, such as utf-8.'],
@@ -96,7 +96,8 @@ SELECT mailqueue.describe_columns('imports', ARRAY[
     ['refused', 'Number of lines that were refused.'],
     ['refusals', 'The first 1,000 of them: line, column and reason.'],
     ['gone_at', 'Time at which the file was destroyed, because a person of the project was erased; NULL: it was not.'],
-    ['status', 'State in the queue: pending, assigned, done, erased or failed.'],
+    ['cancelled_at', 'Time at which it was cancelled, and its file deleted; NULL: it was not.'],
+    ['status', 'State in the queue: pending, assigned, done, erased or failed; done when it was cancelled.'],
     ['max_attempts', 'Number of failed attempts in a row after which the import fails.']
 ]);
 

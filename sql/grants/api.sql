@@ -109,7 +109,8 @@ BEGIN
         'SELECT ON mailqueue.contacts, mailqueue.contact_lists, mailqueue.contact_list_members,
             mailqueue.list_sends, mailqueue.imports',
         'EXECUTE ON FUNCTION mailqueue.begin_import(uuid, text, jsonb, text, text, bigint, boolean, integer, text),
-            mailqueue.add_import_part(uuid, uuid, bigint, bytea), mailqueue.import_state(mailqueue.imports)',
+            mailqueue.add_import_part(uuid, uuid, bigint, bytea), mailqueue.import_state(mailqueue.imports),
+            mailqueue.cancel_import(uuid, text, uuid, text)',
         -- in lists filtered by project
         'EXECUTE ON FUNCTION mailqueue.address_key(text), mailqueue.address_sent(text), mailqueue.domain_key(text),
             mailqueue.address_beyond_ascii(text, boolean), mailqueue.domain_beyond_ascii(text)',

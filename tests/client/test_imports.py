@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.client import InvalidRequest, NotFound, SyncClient
+from mailqueue.client import Conflict, InvalidRequest, NotFound, SyncClient
 from tests.api.support.calling import Calling
 from tests.client.serving import client_of, served
 from tests.imports import steps
@@ -21,12 +21,17 @@ async def test_imports_of_both_kinds_are_begun_followed_and_listed(shared_api: C
         await steps.worked(shared_api.database)
         done = await client.get_import("contacts", contacts.id)
         other = await client.get_import("suppressions", refusing.id)
+        later = await client.begin_import_of_contacts(FILE)
+        cancelled = await client.cancel_import("contacts", later.id)
+        with pytest.raises(Conflict, match="done"):
+            await client.cancel_import("contacts", contacts.id)
         page = await client.list_imports("suppressions", limit=5)
         with pytest.raises(NotFound):
             await client.get_import("contacts", refusing.id)
         with pytest.raises(InvalidRequest, match="file"):
             await client.begin_import_of_contacts(b"name\nAnn\n")
 
+    assert cancelled.state == "cancelled"
     assert (contacts.state, done.state, other.state) == ("waiting", "done", "done")
     assert (done.taken, other.options) == ({"added": 1}, {"reason": "complaint"})
     assert [(one.line, one.column) for one in done.refusals] == [(3, "email")]

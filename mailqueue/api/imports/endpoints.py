@@ -1,4 +1,4 @@
-"""The endpoints that every kind of import has: begin one, list them, show one."""
+"""The endpoints that every kind of import has: begin one, list them, show one, cancel one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,6 +63,12 @@ class ImportEndpoints:
             found = call.id(self.variable)
             return await requests.find(conn, call.caller.project_id, self.kind, found)
 
+    async def cancel(self, call: RequestContext) -> DataImport:
+        """Cancel an import."""
+        async with call.connection() as conn:
+            found = call.id(self.variable)
+            return await requests.cancel(conn, call.caller.project_id, self.kind, found, by=call.by)
+
     def endpoints(self) -> tuple[Endpoint, ...]:
         """Return the endpoints, for the table of them."""
         return (
@@ -104,5 +110,17 @@ class ImportEndpoints:
                 description="`lines_read` grows while the `state` is `running`. It is kept for "
                 "thirty days after its end.",
                 test_keys=self.test_keys_reading,
+            ),
+            Endpoint(
+                "POST",
+                f"{self.path}/{{{self.variable}}}/cancel",
+                self.writing,
+                f"Cancel an import of {self.kind}.",
+                self.cancel,
+                response=DataImport,
+                tag=self.tag,
+                description="No more lines are taken, and the file is deleted. What was taken "
+                "stays. 409 if the import has ended.",
+                test_keys=self.test_keys,
             ),
         )

@@ -5,7 +5,14 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.imports import following
-from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
+from mailqueue.cli.support.actor import operator
+from mailqueue.cli.support.answer import (
+    execute,
+    json_option,
+    print_facts,
+    print_message,
+    print_rows,
+)
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
@@ -36,10 +43,11 @@ _project = click.option("--project", default="default", show_default=True, help=
         "mailqueue contact import customers.csv --background",
         "mailqueue suppression import bounces.csv --background --wait",
         f"mailqueue import show {_ID}",
+        f"mailqueue import cancel {_ID}",
     ),
 )
 def import_() -> None:
-    """Show imports that workers carry out, and the lines that they refused.
+    """Show and cancel imports that workers carry out.
 
     `contact import` and `suppression import` begin one with `--background`.
     """
@@ -110,3 +118,18 @@ def show(ctx: click.Context, *, import_id: UUID, wait: bool, project: str) -> No
     print_facts(found, [(name, value) for name, value in pairs if value is not None])
     for bad in found.refusals:
         following.print_refusal(bad)
+
+
+@import_.command(epilog=examples(f"mailqueue import cancel {_ID} --project shop"))
+@click.argument("import_id", metavar="ID", type=click.UUID)
+@_project
+@json_option
+def cancel(*, import_id: UUID, project: str) -> None:
+    """Cancel an import; what was taken stays."""
+
+    async def cancelled(app: Opened) -> DataImport:
+        project_id = (await manage.find(app.conn, project)).id
+        return await requests.cancel(app.conn, project_id, None, import_id, by=operator())
+
+    found = execute(cancelled)
+    print_message(found, f"import {found.id} is cancelled; {following.counts_of(found)} before")

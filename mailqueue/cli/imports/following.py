@@ -90,7 +90,7 @@ def print_end(ctx: click.Context, found: DataImport) -> None:
     for bad in found.refusals:
         print_refusal(bad)
     print_message(found, _sentence(found))
-    if found.state in ("failed", "erased") or found.refused:
+    if found.state in ("failed", "cancelled", "erased") or found.refused:
         ctx.exit(EXIT_BAD_LINES)
 
 

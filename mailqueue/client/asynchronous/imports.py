@@ -33,6 +33,10 @@ class AsyncImports(AsyncCalls):
         """Return an import with its progress and the lines that were refused."""
         return await self._ask(imports.one(kind, import_id))
 
+    async def cancel_import(self, kind: ImportedKind, import_id: UUID | str) -> answers.DataImport:
+        """Cancel an import: no more lines are taken, and what was taken stays."""
+        return await self._ask(imports.cancel(kind, import_id))
+
     async def list_imports(
         self, kind: ImportedKind, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.DataImport]:

@@ -36,6 +36,10 @@ class Imports(Calls):
         """Return an import with its progress and the lines that were refused."""
         return self._ask(imports.one(kind, import_id))
 
+    def cancel_import(self, kind: ImportedKind, import_id: UUID | str) -> answers.DataImport:
+        """Cancel an import: no more lines are taken, and what was taken stays."""
+        return self._ask(imports.cancel(kind, import_id))
+
     def list_imports(
         self, kind: ImportedKind, *, limit: int = 50, cursor: str | None = None
     ) -> answers.Page[answers.DataImport]:

@@ -6,7 +6,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 BEGIN
-    SELECT CASE WHEN i.gone_at IS NULL THEN 'more' ELSE 'erased' END, i.kind, i.options, i.encoding, i.lines_read,
+    SELECT CASE WHEN i.gone_at IS NOT NULL THEN 'erased' WHEN i.cancelled_at IS NOT NULL THEN 'cancelled'
+                ELSE 'more' END, i.kind, i.options, i.encoding, i.lines_read,
            i.parts
       INTO state, kind, options, encoding, lines_read, parts
       FROM mailqueue.imports AS i WHERE i.id = p_id AND i.status = 'assigned' AND i.claim_no = p_claim;
@@ -15,8 +16,8 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.open_import(uuid, bigint) IS
-    'What its worker needs to know of an import: state more, erased where its file was destroyed, or lost where the '
-    'claim no longer holds; what it is, and the lines that were read already.';
+    'What its worker needs to know of an import: state more, erased where its file was destroyed, cancelled, or lost '
+    'where the claim no longer holds; what it is, and the lines that were read already.';
 
 CREATE OR REPLACE FUNCTION mailqueue.read_import_part(p_id uuid, p_claim bigint, p_number integer) RETURNS bytea
 LANGUAGE sql STABLE SECURITY DEFINER
@@ -64,6 +65,8 @@ BEGIN
         RETURN 'lost';
     ELSIF i.gone_at IS NOT NULL THEN
         RETURN 'erased';
+    ELSIF i.cancelled_at IS NOT NULL THEN
+        RETURN 'cancelled';
     ELSIF i.lines_read >= p_to THEN
         RETURN 'more';
     END IF;
@@ -97,7 +100,7 @@ END $$;
 COMMENT ON FUNCTION mailqueue.take_import_lines(uuid, bigint, bigint, jsonb, jsonb) IS
     'Take the next lines of an import and count them: p_lines as import_lines() takes them, p_refused an array of '
     '{"line", "column", "reason"}, p_to the number of lines that are read then. Returns more; or erased where the file '
-    'was destroyed, lost where the claim no longer holds: nothing was taken.';
+    'was destroyed, cancelled, lost where the claim no longer holds: nothing was taken.';
 
 CREATE OR REPLACE FUNCTION mailqueue.end_import(p_id uuid, p_state text, p_error text) RETURNS void
 LANGUAGE sql SECURITY DEFINER

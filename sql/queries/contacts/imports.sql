@@ -34,6 +34,12 @@ WHERE i.id = %(id)s::uuid AND i.project_id = %(project_id)s::uuid
   AND (%(kind)s::text IS NULL OR i.kind = %(kind)s::text)
   AND (mailqueue.mode() IS NULL OR i.is_test = mailqueue.mode());
 
+-- name: cancel_import :maybe
+-- Take no more lines of an import; its state before, if there is one.
+SELECT c.state
+FROM mailqueue.cancel_import(%(project_id)s::uuid, %(kind)s::text, %(id)s::uuid, %(by)s::text) AS c (state)
+WHERE c.state IS NOT NULL;
+
 -- name: open_import :one
 -- What its worker needs to know of an import.
 SELECT o.state, o.kind, o.options, o.encoding, o.lines_read, o.parts

@@ -62,3 +62,18 @@ async def test_imports_of_another_project_are_not_there(api: Calling) -> None:
     assert (await api.get(f"{PATH}/{theirs.id}")).status_code == 404
     assert (await api.get(f"{PATH}/{uuid4()}")).status_code == 404
     assert (await api.get(PATH)).json()["data"] == []
+
+
+async def test_an_import_is_cancelled_once_and_one_of_another_project_never(api: Calling) -> None:
+    begun = (await posted(api, FILE)).json()
+    async with connect(api.database) as conn:
+        theirs = await steps.begun(conn, await make.project(conn, "other"), FILE)
+    headers = {"X-API-Key": api.key}
+
+    cancelled = await api.http.post(f"{PATH}/{begun['id']}/cancel", headers=headers)
+    again = await api.http.post(f"{PATH}/{begun['id']}/cancel", headers=headers)
+    refused = await api.http.post(f"{PATH}/{theirs.id}/cancel", headers=headers)
+
+    assert (cancelled.status_code, cancelled.json()["state"]) == (200, "cancelled")
+    assert (again.status_code, "it is cancelled" in again.text) == (409, True)
+    assert refused.status_code == 404

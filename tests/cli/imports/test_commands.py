@@ -78,6 +78,18 @@ def test_waiting_ends_with_the_import_and_says_what_became_of_the_lines(
     assert (row["email"], row["reason"]) == ("ann@example.com", "complaint")
 
 
+def test_an_import_is_cancelled_and_then_no_more(on_fresh_db: Cli, file: str) -> None:
+    cli = on_fresh_db
+    begun = cli.json("contact", "import", file, "--background")
+    cancelled = cli("import", "cancel", begun["id"])
+    again = cli("import", "cancel", begun["id"])
+
+    assert cancelled.stdout == f"import {begun['id']} is cancelled; 0 bad lines before\n"
+    assert cli.json("import", "show", begun["id"])["state"] == "cancelled"
+    assert again.exit_code != 0
+    assert "the import has ended: it is cancelled" in again.stderr
+
+
 def test_a_file_whose_name_is_not_utf8_is_imported(on_fresh_db: Cli, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.csv")
     Path(name).write_text(FILE, "utf-8")

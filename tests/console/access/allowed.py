@@ -245,6 +245,7 @@ ALLOWED = {
     },
     "/console/projects/{project}/imports": {"superadmin", "project_admin"},
     "/console/projects/{project}/imports/{import_id}": {"superadmin", "project_admin"},
+    "/console/projects/{project}/imports/{import_id}/cancel": {"superadmin", "project_admin"},
     "/console/projects/{project}/suppressions": {*EVERY_ROLE},
     **{
         f"/console/projects/{{project}}/suppressions/{end}": {"superadmin", "project_admin"}

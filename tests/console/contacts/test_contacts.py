@@ -194,3 +194,22 @@ async def test_a_form_without_a_file_or_with_none_that_can_be_read_changes_nothi
     assert (zipped.status_code, none.status_code) == (422, 422)
     assert "Choose a file" in none.text
     assert contacts == 0
+
+
+async def test_an_import_is_cancelled_on_a_page_that_says_what_stays(
+    visitor: Visitor,
+) -> None:
+    begun = await visitor.upload(f"{PROJECT}/contacts/import", FILE, name="persons.csv")
+    path = begun.headers["location"]
+    asked = (await visitor.get(f"{path}/cancel")).text
+    done = await visitor.submit(f"{path}/cancel", f"{path}/cancel")
+    again = await visitor.submit(f"{path}/cancel", f"{path}/cancel")
+    shown = (await visitor.get(path)).text
+
+    assert "contacts of persons.csv" in asked
+    assert f"0 lines of at most {len(FILE.splitlines())}" in asked
+    assert done.headers["location"] == path
+    assert "The import has ended: it is cancelled" in again.text
+    assert "What was taken before stays." in shown
+    assert "every 2s" not in shown
+    assert f"{path}/cancel" not in shown
