@@ -58,6 +58,7 @@ from mailqueue.console.suppression import adding as suppression_adding
 from mailqueue.console.suppression import pages as suppression_pages
 from mailqueue.console.templates import acting as templates_acting
 from mailqueue.console.templates import comparing as templates_comparing
+from mailqueue.console.templates import details as templates_details
 from mailqueue.console.templates import pages as templates_pages
 from mailqueue.console.templates import parts as templates_parts
 from mailqueue.console.templates import preview as templates_preview
@@ -124,6 +125,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *templates_writing.PAGES,
     *templates_parts.PAGES,
     *templates_acting.PAGES,
+    *templates_details.PAGES,
     *templates_preview.PAGES,
     *templates_comparing.PAGES,
     *templates_trying.PAGES,

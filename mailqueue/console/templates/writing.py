@@ -1,4 +1,4 @@
-"""Pages that write templates: a new one, its details, and a new version."""
+"""Pages that write templates: a new one, and a new version."""
 
 import json
 from collections.abc import Mapping
@@ -55,28 +55,6 @@ async def create(context: PageContext) -> Response:
     except (Conflict, ProjectFull) as exc:
         return _new(context, typed, {"slug": sentence(str(exc))})
     return context.redirect(path_of(context, made.id, done="created"))
-
-
-async def ask_change(context: PageContext) -> Response:
-    """Show the details of a template in a form."""
-    template = await _template(context)
-    typed = {name: context.query(name) or getattr(template, name) or "" for name in DETAILS}
-    return _change(context, template, typed)
-
-
-async def change(context: PageContext) -> Response:
-    """Change the details of a template."""
-    template = await _template(context)
-    typed = {name: text_of(context.form, name) for name in DETAILS}
-    changes = typed | {"description": typed["description"] or None}
-    try:
-        async with acting_once(context) as conn:
-            await writing.change(conn, template, changes=changes, by=context.user.by)
-    except DoneBefore:
-        return context.redirect(path_of(context, template.id, done="before"))
-    except InvalidField as exc:
-        return _change(context, template, typed, {exc.field: sentence(exc.why)})
-    return context.redirect(path_of(context, template.id, done="changed"))
 
 
 async def ask_version(context: PageContext) -> Response:
@@ -150,11 +128,6 @@ def _schema(text: str) -> dict[str, Any] | None:
     return found
 
 
-async def _template(context: PageContext) -> TemplateRow:
-    async with connection(context) as conn:
-        return await find_own_template(context, conn)
-
-
 async def _newest(
     context: PageContext,
 ) -> tuple[TemplateRow, VersionRow | None, Mapping[str, StoredText]]:
@@ -174,22 +147,6 @@ def _new(
     return context.page(
         "templates/new.html",
         status=_status(faults),
-        typed=typed,
-        faults=faults or {},
-        path_of=path_of,
-    )
-
-
-def _change(
-    context: PageContext,
-    template: TemplateRow,
-    typed: Mapping[str, str],
-    faults: Mapping[str, str] | None = None,
-) -> Response:
-    return context.page(
-        "templates/change.html",
-        status=_status(faults),
-        found=template,
         typed=typed,
         faults=faults or {},
         path_of=path_of,
@@ -223,7 +180,6 @@ PAGES: tuple[ConsolePage, ...] = tuple(
     for each in OWNERS
     for path, ask, act, keeps in (
         (f"{each.path}/new", ask_new, create, ("slug", *DETAILS)),
-        (f"{each.template}/change", ask_change, change, DETAILS),
         (f"{each.template}/version", ask_version, add_version, ("subject", "note")),
     )
     for page in act_pages(

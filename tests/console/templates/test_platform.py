@@ -97,7 +97,8 @@ async def test_what_was_typed_stays_with_what_is_wrong_at_its_field(console: Vis
                 "variables_schema",
                 "must be a JSON object",
             ),
-            ("/change", {"name": "", "category": "c", "language": "en"}, "name", "1 to 200"),
+            ("/change", {"name": "", "category": "c", "language": "en"}, "name", "is needed"),
+            ("/change", {"name": "n", "category": "C!", "language": "en"}, "category", "category"),
             ("/copy", {"to": "nowhere"}, "to", "no project nowhere"),
         ):
             page = PLATFORM + path if path == "/new" else one + path
@@ -111,6 +112,27 @@ async def test_what_was_typed_stays_with_what_is_wrong_at_its_field(console: Vis
         listed = await writing.list_all(conn, None)
         kept = await versions.list_all(conn, await found(conn))
     assert ([each.slug for each in listed], len(kept)) == (["otp"], 1)
+
+
+async def test_details_that_another_changed_meanwhile_are_not_overwritten(
+    console: Visiting,
+) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        await superadmin(console, visitor)
+        await published(conn, None, slug="otp")
+        template = await found(conn)
+        path = f"{PLATFORM}/{template.id}/change"
+        form = await visitor.form(path, path)
+        await writing.change(conn, template, changes={"name": "Theirs"}, by="tests")
+        typed = {"name": "Mine", "category": template.category, "language": "en"}
+        refused = await visitor.post(path, form | typed)
+        kept = await found(conn)
+        saved = await visitor.submit(path, path, **typed)
+
+    assert (refused.status_code, "It was changed meanwhile" in refused.text) == (422, True)
+    assert 'value="Mine"' in refused.text
+    assert (kept.name, kept.description) == ("Theirs", template.description)
+    assert saved.status_code == 303
 
 
 async def test_a_form_that_is_sent_twice_acts_once(console: Visiting) -> None:

@@ -71,8 +71,9 @@ async def test_a_template_of_the_platform_is_copied_to_the_project_and_not_writt
         await visitor.log_in("ann")
         one = f"{OWN}/{shared.id}"
         shown = (await visitor.get(one)).text
+        details = {"name": "Ours", "category": "x", "language": "en"}
         refused = [
-            (await visitor.post(path, {"token": visitor.token(path)})).status_code
+            (await visitor.post(path, details | {"token": visitor.token(path)})).status_code
             for path in (f"{one}/version", f"{one}/change", f"{one}/remove")
         ]
         await visitor.submit(f"{one}/copy", f"{one}/copy", slug="")
