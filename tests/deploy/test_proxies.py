@@ -2,8 +2,11 @@
 
 import re
 
+import httpx2
+
 from mailqueue.api.compat.resend.endpoints import BODY_BYTES as RESEND_BYTES
 from mailqueue.api.http.requests.body import BODY_BYTES
+from mailqueue.api.http.server import KEPT_SECONDS
 from mailqueue.api.sending.attachments import MAX_BYTES
 from mailqueue.api.suppression.lists import IMPORT_BYTES
 from mailqueue.console.contacts.lists import MAX_FILE_BYTES
@@ -13,8 +16,6 @@ from mailqueue.wiring.inbound import inbound_tools
 from tests.deploy.proxies import CADDYFILE, NGINX_CONF, PORTS, ROOT
 
 LARGEST = max(BODY_BYTES, RESEND_BYTES, MAX_BYTES, IMPORT_BYTES, MAX_FILE_BYTES + FORM_BYTES)
-KEPT_SECONDS = 5
-"""For how long mailqueue keeps an idle connection: the default of uvicorn."""
 
 
 def test_no_limit_of_a_proxy_is_below_those_behind_it() -> None:
@@ -38,6 +39,13 @@ def test_proxies_close_idle_connections_first() -> None:
 
     assert len(kept) == len(PORTS) + 1
     assert max(map(int, kept)) < KEPT_SECONDS
+
+
+def test_the_client_library_closes_idle_connections_first() -> None:
+    kept = httpx2.Limits().keepalive_expiry
+
+    assert kept is not None
+    assert kept < KEPT_SECONDS
 
 
 def test_both_files_have_the_same_names_and_ports() -> None:

@@ -16,6 +16,10 @@ from mailqueue.core.errors import ConfigError
 App = ASGIApp
 """An app that `listening` serves."""
 GRACE_SECONDS = 5
+KEPT_SECONDS = 75
+"""Time for which an idle connection stays open: longer than clients and proxies keep theirs, which
+is 4 to 60 seconds by default, so that none sends a request on a connection that is being closed.
+"""
 
 
 def bind(host: str, port: int, *, option: str) -> socket.socket:
@@ -72,6 +76,7 @@ async def listening(
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=KEPT_SECONDS,
     )
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[sock]), name="api")
