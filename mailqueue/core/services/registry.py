@@ -72,6 +72,7 @@ SERVICES = (
             ServiceOption.port("console_port", 8081),
         ),
         fixed={"no_trap": True},
+        container="console",
         unit="mailqueue-console",
     ),
     Service(
