@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, request_response
 
 from mailqueue.administration.users.mailing import LinkMailer
+from mailqueue.administration.users.passkeys.passkeys import make_passkeys
 from mailqueue.administration.users.passwords import Passwords
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import make_logins
@@ -69,6 +70,7 @@ def console_routes(
         make_poster=make_poster,
         replica=replica,
         link_mailer=link_mailer,
+        passkeys=make_passkeys(lend, logins.attempts, url),
     )
     pages = SecurityHeaders(Router(console, PAGES), url)
     return [

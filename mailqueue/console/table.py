@@ -31,6 +31,8 @@ from mailqueue.console.keys import changing as keys_changing
 from mailqueue.console.keys import pages as keys_pages
 from mailqueue.console.login import coding, confirming, forgotten, issuer
 from mailqueue.console.login import pages as login_pages
+from mailqueue.console.passkeys import entering as passkeys_entering
+from mailqueue.console.passkeys import pages as passkeys_pages
 from mailqueue.console.pauses import pages as pauses_pages
 from mailqueue.console.platform import pages as platform_pages
 from mailqueue.console.projects import changing as projects_changing
@@ -81,6 +83,8 @@ PAGES: tuple[ConsolePage, ...] = (
     *forgotten.PAGES,
     *confirming.PAGES,
     *second_factor_pages.PAGES,
+    *passkeys_entering.PAGES,
+    *passkeys_pages.PAGES,
     *search_pages.PAGES,
     *overview.PAGES,
     *dashboard_pages.PAGES,

@@ -65,3 +65,21 @@ SELECT mailqueue.describe_columns('console_recovery_codes', ARRAY[
     ['code_hash', 'SHA-256 of the id of the user and the code.'],
     ['used_at', 'Time at which the code was used; NULL: it was not.']
 ]);
+
+SELECT mailqueue.describe_columns('console_passkeys', ARRAY[
+    ['id', 'Id of the passkey.'],
+    ['user_id', 'Id of the user.'],
+    ['credential_id', 'Id by which a device names the key.'],
+    ['public_key', 'Public key, as COSE (RFC 9052).'],
+    ['sign_count', 'Count of signatures at the last use, 0 where the device does not count; lower ones are refused.'],
+    ['transports', 'Ways to the device, as the browser named them: internal, hybrid, usb, nfc, ble.'],
+    ['name', 'Name that the user gave.'],
+    ['added_at', 'Time at which it was added.'],
+    ['used_at', 'Time of the last login or confirmation with it; NULL: none.']
+]);
+
+SELECT mailqueue.describe_columns('console_challenges', ARRAY[
+    ['bound_hash', 'SHA-256 of the purpose and of the session or browser that was given the challenge.'],
+    ['challenge', 'Random bytes that a passkey signs.'],
+    ['ends_at', 'Time at which the challenge ends.']
+]);

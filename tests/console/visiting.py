@@ -57,11 +57,13 @@ class Visiting:
         async with borrow(self.pool, self.database) as conn:
             yield conn
 
-    async def add_user(self, name: str, role: str = "superadmin", *projects: str) -> None:
+    async def add_user(
+        self, name: str, role: str = "superadmin", *projects: str, origin: str = ORIGIN
+    ) -> None:
         """Add a user who has set PASSWORD."""
         async with self.connection() as conn:
             made = await manage.add(conn, name, role=role, projects=projects, by="tests")
-        async with self.visitor() as visitor:
+        async with self.visitor(origin=origin) as visitor:
             response = await visitor.post(
                 "/console/welcome",
                 {"link": made.token.reveal(), "password": PASSWORD, "again": PASSWORD},
@@ -99,7 +101,8 @@ class Visitor:
 
     def token(self, path: str) -> str:
         """Return a token for a form that is sent to a path, as a page would have it."""
-        session = Secret(self.http.cookies["mailqueue_session"])
+        prefix = "__Host-" if self.origin.startswith("https:") else ""
+        session = Secret(self.http.cookies[f"{prefix}mailqueue_session"])
         return tokens.new_token(session, path, now=time.time())
 
     async def submit(self, page: str, action: str, **fields: str) -> httpx2.Response:

@@ -164,6 +164,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ua_parser": ("tracking.*",),
     "uvicorn": ("api.*", "cli.*"),
     "uvloop": ("cli.*",),
+    "webauthn": ("administration.users.passkeys.ceremony",),
     "yarl": ("adapters.rabbitmq.*",),
 }
 

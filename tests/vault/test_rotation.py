@@ -36,6 +36,10 @@ NOT_SEALED = {
     ("audit_seals", "skeleton"),
     ("console_actions", "token_hash"),
     ("console_attempts", "client_hash"),
+    ("console_challenges", "bound_hash"),
+    ("console_challenges", "challenge"),
+    ("console_passkeys", "credential_id"),
+    ("console_passkeys", "public_key"),
     ("console_recovery_codes", "code_hash"),
     ("console_second_factors", "sealed"),  # by the master key itself: see test_users.py
     ("console_sessions", "browser_hash"),

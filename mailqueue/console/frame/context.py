@@ -15,6 +15,7 @@ from mailqueue.administration.infrastructure import Storage
 from mailqueue.administration.users import seeing
 from mailqueue.administration.users.mailing import LinkMailer
 from mailqueue.administration.users.model import Right, SeenProject, Session
+from mailqueue.administration.users.passkeys.passkeys import Passkeys
 from mailqueue.administration.users.second_factor.factors import SecondFactors
 from mailqueue.administration.users.sessions import Logins
 from mailqueue.console.frame.banner import PauseBanner
@@ -59,6 +60,7 @@ class Console:
     make_poster: MakePoster = no_poster
     replica: Replica | None = None  # answers reports
     link_mailer: LinkMailer | None = None  # None: links are shown, and never mailed
+    passkeys: Passkeys | None = None  # None: browsers make none for the URL of the console
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Conn]:

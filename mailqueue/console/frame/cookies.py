@@ -1,5 +1,5 @@
-"""The cookies of the console: the session, a login in progress at an issuer or between password
-and code, and a token that stays in the browser after a login.
+"""The cookies of the console: the session, a login in progress at an issuer, between password and
+code or with a passkey, and a token that stays in the browser after a login.
 """
 
 from starlette.requests import Request
@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from mailqueue.administration.users.beginning import LASTS
 from mailqueue.administration.users.model import BegunSession
+from mailqueue.administration.users.passkeys.ceremony import LASTS_SECONDS
 from mailqueue.administration.users.second_factor import unfinished
 from mailqueue.core.secret import Secret
 
@@ -56,6 +57,21 @@ def keep_unfinished(request: Request, response: Response, kept: Secret) -> None:
 def end_unfinished(request: Request, response: Response) -> None:
     """Remove the login that waits for a code."""
     _set(request, response, "code", Secret(""), 0)
+
+
+def passkey_of(request: Request) -> Secret | None:
+    """Return the token of the login of this browser that waits for a passkey."""
+    return _read(request, "passkey")
+
+
+def keep_passkey(request: Request, response: Response, kept: Secret) -> None:
+    """Keep the token of a login until its passkey has answered."""
+    _set(request, response, "passkey", kept, LASTS_SECONDS)
+
+
+def end_passkey(request: Request, response: Response) -> None:
+    """Remove the login that waits for a passkey."""
+    _set(request, response, "passkey", Secret(""), 0)
 
 
 def is_encrypted(request: Request) -> bool:

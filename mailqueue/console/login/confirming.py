@@ -16,7 +16,7 @@ from mailqueue.web.rendering import sentence
 
 async def show(context: PageContext) -> Response:
     """Show the form, or the way to the issuer."""
-    return _shown(context, local_path(context.query("next")))
+    return await confirm_page(context, local_path(context.query("next")))
 
 
 async def confirm(context: PageContext) -> Response:
@@ -28,23 +28,28 @@ async def confirm(context: PageContext) -> Response:
         )
     except InvalidField as exc:
         fault = sentence(f"this {exc.why}")
-        return _shown(context, after, fault, HTTPStatus.UNPROCESSABLE_ENTITY)
+        return await confirm_page(context, after, fault, HTTPStatus.UNPROCESSABLE_ENTITY)
     except TooManyRequests as exc:
-        response = _shown(context, after, sentence(str(exc)), HTTPStatus.TOO_MANY_REQUESTS)
+        response = await confirm_page(
+            context, after, sentence(str(exc)), HTTPStatus.TOO_MANY_REQUESTS
+        )
         response.headers["Retry-After"] = str(int(exc.retry_after.total_seconds()))
         return response
     return context.redirect(after)
 
 
-def _shown(
+async def confirm_page(
     context: PageContext, after: str, fault: str = "", status: int = HTTPStatus.OK
 ) -> Response:
+    """Return the form of a confirmation, with what was wrong with the last one."""
+    passkeys = context.console.passkeys
     return context.page(
         "login/confirm.html",
         status=status,
         after=after,
         fault=fault,
         minutes=int(CONFIRMED.total_seconds() / 60),
+        has_passkey=bool(passkeys and await passkeys.list_of(context.user.user_id)),
     )
 
 

@@ -199,11 +199,13 @@ async def _account(context: PageContext, fault: str = "") -> Response:
     async with context.console.lend() as conn:
         found = await sessions.list_of(conn, context.user.user_id)
     factor = await context.console.second_factors.find(context.user)
+    passkeys = context.console.passkeys
     return context.page(
         "login/account.html",
         status=HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK,
         sessions=found,
         factor=factor,
+        passkeys=await passkeys.list_of(context.user.user_id) if passkeys else (),
         fault=fault,
         done=context.query("done"),
         least=MIN_CHARACTERS,

@@ -116,11 +116,17 @@ async def remove(context: PageContext) -> Response:
 
 async def ask_reset(context: PageContext) -> Response:
     """Show what resetting the second factor of a user does."""
-    return context.page("users/act.html", user=await _changeable(context), action="reset")
+    user, passkeys = await _changeable(context), context.console.passkeys
+    return context.page(
+        "users/act.html",
+        user=user,
+        passkeys=await passkeys.list_of(user.id) if passkeys else (),
+        action="reset",
+    )
 
 
 async def reset(context: PageContext) -> Response:
-    """Delete the second factor of a user, whose sessions end."""
+    """Delete the second factor and the passkeys of a user, whose sessions end."""
     user = await _changeable(context)
     try:
         async with context.administering_once() as conn:

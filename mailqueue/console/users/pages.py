@@ -18,7 +18,7 @@ USER = f"{USERS}/one/{{user}}"
 DONE = {
     "sessions": "The sessions have ended.",
     "changed": "Role and projects were changed. Open sessions have them already.",
-    "reset": "The second factor was reset, and all sessions of the user have ended.",
+    "reset": "Second factor and passkeys were deleted, and all sessions of the user have ended.",
     "before": "This was done before, and was not done again.",
 }
 
@@ -33,8 +33,10 @@ async def show_users(context: PageContext) -> Response:
 async def show_user(context: PageContext) -> Response:
     """Show one user, and what can be done."""
     user = await find_user(context)
+    passkeys = context.console.passkeys
     return context.page(
         "users/user.html",
+        passkeys=await passkeys.list_of(user.id) if passkeys else (),
         user=user,
         is_self=user.id == context.user.user_id,
         done=DONE.get(context.query("done"), ""),

@@ -163,6 +163,7 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
     u mailqueue.console_users;
+    v_passkeys integer;
 BEGIN
     PERFORM mailqueue.check_administers();
     SELECT * INTO u FROM mailqueue.console_users AS o
@@ -173,14 +174,17 @@ BEGIN
         PERFORM mailqueue.refuse('reset_second_factor',
                                  'this user logs in at an issuer, and has no second factor here');
     END IF;
+    SELECT count(*) INTO v_passkeys FROM mailqueue.console_passkeys AS k WHERE k.user_id = u.id;
+    DELETE FROM mailqueue.console_passkeys AS k WHERE k.user_id = u.id;
     DELETE FROM mailqueue.console_second_factors AS f WHERE f.user_id = u.id;
-    IF FOUND THEN
+    IF FOUND OR v_passkeys > 0 THEN
         UPDATE mailqueue.console_sessions AS s SET ended_at = clock_timestamp()
          WHERE s.user_id = u.id AND s.ended_at IS NULL;
-        INSERT INTO mailqueue.audit_events (actor, action, subject)
-        VALUES (p_actor, 'console_user.second_factor_reset', 'user ' || u.name);
+        INSERT INTO mailqueue.audit_events (actor, action, subject, detail)
+        VALUES (p_actor, 'console_user.second_factor_reset', 'user ' || u.name,
+                jsonb_build_object('passkeys', v_passkeys));
     END IF;
     RETURN true;
 END $$;
 COMMENT ON FUNCTION mailqueue.reset_console_second_factor(text, text) IS
-    'Delete the second factor of a user, whose sessions end; false if there is no such user.';
+    'Delete the second factor and the passkeys of a user, whose sessions end; false if there is no such user.';

@@ -262,6 +262,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM mailqueue.console_second_factors AS f WHERE f.user_id = v_id;
+    DELETE FROM mailqueue.console_passkeys AS k WHERE k.user_id = v_id;
     UPDATE mailqueue.console_sessions AS s SET ended_at = clock_timestamp()
      WHERE s.user_id = v_id AND s.ended_at IS NULL;
     INSERT INTO mailqueue.audit_events (actor, action, subject)

@@ -12,7 +12,7 @@ AS $$
         'retry_ladders', 'pauses', 'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',
         'console_users', 'event_rules', 'birthday_rules', 'contact_lists', 'sequences', 'sequence_versions',
-        'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels', 'canaries'])
+        'stats_accounts', 'inbox_users', 'mailboxes', 'notification_channels', 'canaries', 'console_passkeys'])
 $$;
 COMMENT ON FUNCTION mailqueue.is_setting_table(text) IS 'Whether a table contains settings.';
 
@@ -41,6 +41,7 @@ AS $$
                                          'tracking_keys', 'archives', 'lock_rows', 'leases',
                                          'maintenance_tasks', 'console_members', 'console_actions',
                                          'console_attempts', 'console_second_factors', 'console_recovery_codes',
+                                         'console_challenges',
                                          'inbox_logins', 'inbox_links',
                                          'server_identity', 'outbox_rows', 'email_order', 'marketing_counts',
                                          'order_signals', 'stats_minutes', 'stats_quarters', 'stats_values',

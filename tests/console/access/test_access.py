@@ -72,6 +72,8 @@ def test_every_other_page_is_public_or_for_every_user() -> None:
         ("POST", "/console/login/forgotten"),
         ("GET", "/console/login/issuer"),
         ("GET", "/console/login/issuer/back"),
+        ("POST", "/console/login/passkey"),
+        ("POST", "/console/login/passkey/begin"),
         ("GET", "/console/welcome"),
         ("POST", "/console/welcome"),
     }
