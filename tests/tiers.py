@@ -120,12 +120,18 @@ LONGEST = (
     "tests/console/test_accessible.py",
     "tests/queue/extremes",
     "tests/deploy/test_image.py",
+    "tests/deploy/test_container_logins.py",
+    "tests/analytics/test_recount.py",
+    "tests/cost",
     "tests/whole/starting",
     "tests/production",
     "tests/backup",
     "tests/concurrency",
     "tests/planted",
     "tests/failover",
+    "tests/invariants",
+    "tests/deploy/test_prometheus.py",
+    "tests/clients/generated",
 )
 """Folders and files that run first, so that no process is left alone with them at the end."""
 _COMPILES = "mailqueue.rendering.process.child"

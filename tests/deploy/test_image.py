@@ -37,7 +37,7 @@ def copy(stage: str, folder: Path) -> None:
 
 
 def run_pip(stage: str, folder: Path, environment: Path, wheels: Path) -> None:
-    """Run the commands of pip of a stage with the programs of a virtual environment."""
+    """Run the commands of pip of a stage for a virtual environment that has no pip of its own."""
     commands = re.findall(r"^RUN .*?(pip .+)$", stage, re.MULTILINE)
     assert commands
     for command in commands:
@@ -47,7 +47,8 @@ def run_pip(stage: str, folder: Path, environment: Path, wheels: Path) -> None:
             cwd=folder,
             env={
                 **os.environ,
-                "PATH": f"{environment / 'bin'}:{os.environ['PATH']}",
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "PIP_PYTHON": str(environment / "bin" / "python"),
                 "PIP_NO_COMPILE": "1",  # ten thousand modules, of which few are imported here
             },
             timeout=SECONDS,
@@ -60,7 +61,7 @@ def test_the_steps_of_the_image_make_a_program_that_runs_and_has_its_sql(tmp_pat
     source, wheels = tmp_path / "src", tmp_path / "wheels"
     source.mkdir()
     for name in ("build", "final"):
-        venv.create(tmp_path / name, with_pip=True)
+        venv.create(tmp_path / name)
 
     copy(build, source)
     run_pip(build, source, tmp_path / "build", wheels)

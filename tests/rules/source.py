@@ -1,6 +1,7 @@
 """The project's files, and the imports of its modules, for the rules."""
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -50,14 +51,37 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file; callers do not change it."""
-    return ast.parse(path.read_text("utf-8"), filename=str(path))
+    """Return the syntax tree of a file; callers do not change it.
+
+    It lives as long as the run: Python's search for garbage leaves it out, which would take longer
+    than the parsing.
+    """
+    text = path.read_text("utf-8")
+    gc.disable()
+    try:
+        tree = ast.parse(text, filename=str(path))
+        gc.freeze()
+    finally:
+        gc.enable()
+    return tree
+
+
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield every statement of a module, without the expressions in it."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, block, None)
+            if isinstance(inner, list):  # that of a lambda is an expression
+                left.extend(inner)
 
 
 def imports_of(module: str, tree: ast.Module, known: frozenset[str]) -> Iterator[Import]:
     """Yield what a module imports; `from package import name` counts as the module it names."""
     top = {id(node) for node in tree.body}
-    for node in ast.walk(tree):
+    for node in statements(tree):
         is_at_top = id(node) in top
         if isinstance(node, ast.Import):
             for alias in node.names:
