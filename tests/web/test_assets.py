@@ -1,5 +1,6 @@
 """Static files: kept for ever under a name that changes with the content, and under no other."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,18 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from mailqueue.web.assets import Assets
+from tests.rules.source import PACKAGE, files
+
+OF_SCREENS = re.compile(
+    r"matchMedia|\binnerWidth|\bouterWidth|\bscreen\.|(?:client|offset|scroll)Width"
+    r"|ResizeObserver|getBoundingClientRect|getComputedStyle"
+)
+"""What a script reads of the screen or the style."""
+
+
+def scripts() -> list[Path]:
+    """Return the scripts of the pages, without those of others."""
+    return [each for each in files(".js") if PACKAGE in each.parents and "vendor" not in each.parts]
 
 
 def client_of(assets: Assets) -> TestClient:
@@ -63,3 +76,11 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match=r"page\.css"):
         Assets("/static", [tmp_path / "a", tmp_path / "b"])
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda script: script.name)
+def test_no_script_asks_for_the_width_or_the_theme_of_the_screen(script: Path) -> None:
+    """A page that a browser has loaded is judged on each screen: its style alone depends on it."""
+    found = OF_SCREENS.findall(script.read_text("utf-8"))
+
+    assert found == []
