@@ -116,8 +116,8 @@ DEEP_PLACES = (
 """Folders and files that kill processes, race, or drive programs that are not ours."""
 LONGEST = (
     "tests/chaos",
-    "tests/adding",
     "tests/console/test_accessible.py",
+    "tests/adding",
     "tests/queue/extremes",
     "tests/deploy/test_image.py",
     "tests/deploy/test_container_logins.py",
@@ -130,7 +130,6 @@ LONGEST = (
     "tests/planted",
     "tests/failover",
     "tests/invariants",
-    "tests/deploy/test_prometheus.py",
     "tests/clients/generated",
 )
 """Folders and files that run first, so that no process is left alone with them at the end."""

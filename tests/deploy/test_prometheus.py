@@ -7,17 +7,18 @@ import pytest
 
 from tests.deploy.files import FOLDER, ROOT, RULES, dashboards, promtool
 
+TESTS = ("alerts_test.yml", "days_test.yml")
 GUIDE = ROOT / "docs" / "monitoring.md"
 
 
 @pytest.mark.prometheus
 def test_promtool_accepts_the_configuration_and_the_tests_of_the_alerts() -> None:
     promtool("check", "config", "prometheus.yml")
-    promtool("test", "rules", "alerts_test.yml")
+    promtool("test", "rules", *TESTS)
 
 
 def test_every_alert_is_tested_and_has_a_section_in_the_guide() -> None:
-    tested = (FOLDER / "alerts_test.yml").read_text()
+    tested = "".join((FOLDER / each).read_text() for each in TESTS)
     headings = set(re.findall(r"^### (\w+)$", GUIDE.read_text(), re.MULTILINE))
 
     assert {rule["alert"] for rule in RULES} == headings
