@@ -78,4 +78,4 @@ async def test_the_page_has_the_form_and_says_what_it_needs(database: DatabaseSe
 
     assert 'data-passkey="get"' in login
     assert login.count("hidden>") >= 1
-    assert ("<noscript>" in page, 'data-passkey="create"' in page) == (True, True)
+    assert ("data-without>" in page, 'data-passkey="create"' in page) == (True, True)
