@@ -2,9 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -14,7 +14,8 @@ import httpx2
 from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
-from mailqueue.db.pool import connect, open_pool
+from mailqueue.db.fetch import Conn
+from mailqueue.db.pool import open_connection, open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
@@ -42,12 +43,17 @@ class Keys:
 
 @dataclass(slots=True)
 class Served:
-    """A server, its database, and keys; what tests ask the database is run by the thread's loop."""
+    """A server, its database, and keys; what tests ask the database is run by the thread's loop.
+
+    They ask over one connection: a session for each statement costs more than the statement.
+    """
 
     url: str = ""
     keys: Keys = field(default_factory=lambda: Keys("", "", "", "", ""))
     database: DatabaseSettings = field(default_factory=lambda: DatabaseSettings(Secret("")))
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    conn: Conn | None = None
 
     @property
     def host(self) -> str:
@@ -64,8 +70,21 @@ class Served:
         return self.run(self._rows(query, params))
 
     async def _rows(self, query: str, params: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        async with connect(self.database) as conn:
+        async with self.connection() as conn:
             return await make.rows(conn, query, *params)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Conn]:
+        """Yield the kept connection to one coroutine at a time; open it anew if it was lost."""
+        async with self.turn:
+            if self.conn is None or self.conn.closed:
+                self.conn = await open_connection(self.database)
+            yield self.conn
+
+    async def close(self) -> None:
+        """Close the kept connection."""
+        if self.conn is not None:
+            await self.conn.close()
 
     def email(self, email_id: object) -> dict[str, Any]:
         """Return a stored mail with its content."""
@@ -129,7 +148,7 @@ class Served:
         return self.run(self._key_with(scopes, is_test=is_test))
 
     async def _key_with(self, scopes: tuple[Scope, ...], *, is_test: bool) -> str:
-        async with connect(self.database) as conn:
+        async with self.connection() as conn:
             made = await issue_key(
                 conn,
                 "default",
@@ -168,31 +187,32 @@ def served(database_url: str, **changed: Any) -> Iterator[Served]:
 
 
 async def _begin(server: Served, stack: AsyncExitStack, changed: dict[str, Any]) -> None:
-    server.keys = await _furnished(server.database)
+    stack.push_async_callback(server.close)
+    async with server.connection() as conn:
+        server.keys = await _furnished(conn)
     settings = replace(settings_for(server.database), master_key=Secret(MASTER), **changed)
-    pool = await stack.enter_async_context(open_pool(server.database))
+    pool = await stack.enter_async_context(open_pool(server.database, is_required=False))
     app = create_app(settings, pool, services=build_services(settings, pool))
     sock = bind("127.0.0.1", 0, option="--port")
     server.url = await stack.enter_async_context(listening(app, sock))
 
 
-async def _furnished(database: DatabaseSettings) -> Keys:
-    async with connect(database) as conn:
-        await make.sender_account(conn, name="relay")
-        await make.sender_account(conn, name="trap", provider="trap")
-        await conn.execute(
-            "UPDATE mailqueue.projects SET attachment_types = %s WHERE name = 'default'", [FILES]
-        )
-        await make.project(conn, "other")
+async def _furnished(conn: Conn) -> Keys:
+    await make.sender_account(conn, name="relay")
+    await make.sender_account(conn, name="trap", provider="trap")
+    await conn.execute(
+        "UPDATE mailqueue.projects SET attachment_types = %s WHERE name = 'default'", [FILES]
+    )
+    await make.project(conn, "other")
 
-        async def key(name: str, project: str = "default", **options: Any) -> str:
-            given = {"is_test": False, "requests_per_second": MANY} | options
-            return (await issue_key(conn, project, name, **given)).key.reveal()
+    async def key(name: str, project: str = "default", **options: Any) -> str:
+        given = {"is_test": False, "requests_per_second": MANY} | options
+        return (await issue_key(conn, project, name, **given)).key.reveal()
 
-        return Keys(
-            live=await key("live"),
-            test=await key("test", is_test=True),
-            reads=await key("reads", scopes=[Scope.EMAIL_READ]),
-            slow=await key("slow", requests_per_second=1),
-            other=await key("other", project="other"),
-        )
+    return Keys(
+        live=await key("live"),
+        test=await key("test", is_test=True),
+        reads=await key("reads", scopes=[Scope.EMAIL_READ]),
+        slow=await key("slow", requests_per_second=1),
+        other=await key("other", project="other"),
+    )
