@@ -17,8 +17,6 @@ DECLARE
     v_lanes integer[];
     v_due timestamptz[];
     v_signals integer := 0;
-    v_min bigint;
-    v_class record;
     v_brake interval;
 BEGIN
     woken := 0;
@@ -62,15 +60,13 @@ BEGIN
     IF EXISTS (SELECT FROM mailqueue.order_signals AS o WHERE o.look_at <= v_now) THEN
         PERFORM mailqueue.release_ordered(v_now);            -- signals the lanes that are woken below
     END IF;
-    FOR v_class IN SELECT c.priority, c.vclock FROM mailqueue.lane_classes AS c
-                    WHERE c.moved_at < v_now - interval '50 ms' ORDER BY c.priority LOOP
-        SELECT l.vtime INTO v_min FROM mailqueue.lanes AS l
-         WHERE l.priority = v_class.priority AND l.blocked_until IS NULL AND l.vtime >= v_class.vclock
-         ORDER BY l.vtime, l.id LIMIT 1;
-        IF v_min > v_class.vclock THEN
-            UPDATE mailqueue.lane_classes AS c SET vclock = v_min, moved_at = v_now WHERE c.priority = v_class.priority;
-        END IF;
-    END LOOP;
+    UPDATE mailqueue.lane_classes AS c SET vclock = n.vtime, moved_at = v_now
+      FROM mailqueue.lane_classes AS o
+     CROSS JOIN LATERAL (SELECT l.vtime FROM mailqueue.lanes AS l
+                          WHERE l.priority = o.priority AND l.blocked_until IS NULL AND l.vtime >= o.vclock
+                          ORDER BY l.vtime, l.id LIMIT 1) AS n
+     WHERE o.priority >= 0                                   -- all of them, by the index
+       AND o.moved_at < v_now - interval '50 ms' AND n.vtime > o.vclock AND c.priority = o.priority;
 
     IF v_floor > pg_snapshot_xmax(pg_current_snapshot()) THEN
         v_floor := '0';  -- of another server: this database was restored from a dump

@@ -54,7 +54,7 @@ AS $$
                            LIMIT 1) AS n
       -- A day never goes back: not for a claim that began before midnight, and not when the time zone changes.
       CROSS JOIN LATERAL (SELECT greatest((p_now AT TIME ZONE m.time_zone)::date, least(n.day, '9999-01-01')) AS today
-                         ) AS d
+                           OFFSET 0) AS d                     -- OFFSET: computed once, though used often
       CROSS JOIN LATERAL (SELECT CASE WHEN n.day = d.today THEN n.sent ELSE 0 END AS sent,
                                  CASE WHEN n.day = d.today THEN n.reserved ELSE 0 END AS reserved) AS u
       -- A warm-up stage is a day on which mail was sent: the stages that are over, and today.
@@ -64,7 +64,7 @@ AS $$
                                                                     AND h.sent > 0
                                             LIMIT cardinality(m.warm_up)) AS days)::integer
                                         + (n.day >= m.warm_up_from AND n.day < d.today
-                                           AND n.sent > 0)::integer END AS stage) AS s
+                                           AND n.sent > 0)::integer END AS stage OFFSET 0) AS s
       CROSS JOIN LATERAL (SELECT CASE WHEN s.stage <= cardinality(m.warm_up) THEN s.stage END AS stage,
                                  least(m.daily_limit, m.warm_up[s.stage]) AS daily_limit) AS g
       CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM p_now))::bigint AS epoch) AS e
@@ -76,7 +76,7 @@ AS $$
                  CASE WHEN m.minute_limit IS NOT NULL THEN greatest(0, m.minute_limit - (
                       SELECT coalesce(sum(x.taken), 0) FROM mailqueue.limit_windows AS x
                        WHERE x.limit_id = m.id AND x.seconds = 60 AND x.slot > e.epoch - 61))::integer
-                 END AS minute_left OFFSET 0) AS f            -- OFFSET: computed once, though used often
+                 END AS minute_left OFFSET 0) AS f
       CROSS JOIN LATERAL (SELECT coalesce(g.daily_limit - u.sent - u.reserved, 2000000000) AS day_left,
                                  least(coalesce(g.daily_limit - u.sent - u.reserved, 2000000000), f.hour_left,
                                        f.minute_left) AS room,

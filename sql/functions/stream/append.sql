@@ -17,10 +17,11 @@ $$;
 COMMENT ON FUNCTION mailqueue.is_wanted(uuid, text) IS 'Whether some consumer wants a type of event of a project.';
 
 CREATE OR REPLACE FUNCTION mailqueue.are_events_wanted() RETURNS boolean
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE                                      -- in SQL it would be planned in each transaction
 AS $$
-    SELECT '[[CONSUMED_TYPES]]'::jsonb <> '[]'
+BEGIN
+    RETURN '[[CONSUMED_TYPES]]'::jsonb <> '[]'
         OR EXISTS (SELECT FROM mailqueue.webhooks AS w WHERE w.is_enabled)
-        OR EXISTS (SELECT FROM mailqueue.outbox_state AS s WHERE s.events IS NOT NULL)
-$$;
+        OR EXISTS (SELECT FROM mailqueue.outbox_state AS s WHERE s.events IS NOT NULL);
+END $$;
 COMMENT ON FUNCTION mailqueue.are_events_wanted() IS 'Whether some consumer wants events of some project.';
