@@ -89,5 +89,5 @@ BEGIN
     RETURN 'waiting';
 END $$;
 COMMENT ON FUNCTION mailqueue.cancel_import(uuid, text, uuid, text) IS
-    'Take no more lines of an import, and delete its file; what was taken stays. Returns waiting; the state of an import '
-    'that has ended, which is not changed; NULL if there is none. p_kind NULL: of any kind.';
+    'Take no more lines of an import, and delete its file; what was taken stays. Returns waiting; the state of an '
+    'import that has ended, which is not changed; NULL if there is none. p_kind NULL: of any kind.';
