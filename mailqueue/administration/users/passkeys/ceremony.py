@@ -17,7 +17,10 @@ from webauthn import (
     verify_authentication_response,
     verify_registration_response,
 )
-from webauthn.helpers import parse_authentication_credential_json
+from webauthn.helpers import (
+    parse_authentication_credential_json,
+    parse_registration_credential_json,
+)
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,
     AuthenticatorTransport,
@@ -26,6 +29,10 @@ from webauthn.helpers.structs import (
     UserVerificationRequirement,
 )
 
+from mailqueue.administration.users.passkeys.canonical import (
+    check_attestation,
+    check_authenticator_data,
+)
 from mailqueue.administration.users.passkeys.model import (
     Assertion,
     ListedPasskey,
@@ -109,8 +116,10 @@ def new_passkey(party: RelyingParty, challenge: bytes, answer: str) -> NewPasske
     """
     _check_length(answer)
     try:
+        read = parse_registration_credential_json(answer)
+        check_attestation(read.response.attestation_object)
         made = verify_registration_response(
-            credential=answer,
+            credential=read,
             expected_challenge=challenge,
             expected_rp_id=party.id,
             expected_origin=party.origin,
@@ -151,8 +160,10 @@ def verified_count(
         NotValid: the answer is none to this challenge, or not signed by this passkey.
     """
     try:
+        read = parse_authentication_credential_json(answer)
+        check_authenticator_data(read.response.authenticator_data)
         verified = verify_authentication_response(
-            credential=answer,
+            credential=read,
             expected_challenge=challenge,
             expected_rp_id=party.id,
             expected_origin=party.origin,
