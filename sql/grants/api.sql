@@ -266,7 +266,7 @@ BEGIN
             mailqueue.renew_console_recovery_codes(uuid, bytea[]), mailqueue.turn_off_console_second_factor(uuid),
             mailqueue.reset_console_second_factor(text, text),
             mailqueue.put_console_challenge(bytea, bytea, interval), mailqueue.take_console_challenge(bytea),
-            mailqueue.add_console_passkey(uuid, bytea, bytea, bigint, text[], text, integer),
+            mailqueue.add_console_passkey(uuid, uuid, bytea, bytea, bigint, text[], text, integer),
             mailqueue.find_console_passkey(bytea, bytea), mailqueue.console_passkeys_of(uuid),
             mailqueue.use_console_passkey(uuid, bigint, inet, text), mailqueue.remove_console_passkey(uuid, uuid)',
 

@@ -29,9 +29,10 @@ END $$;
 COMMENT ON FUNCTION mailqueue.take_console_challenge(bytea) IS
     'Use up the challenge of a session or browser; NULL if there is none, or it has ended.';
 
--- The user's row is locked, so that the number of passkeys is counted once at a time.
-CREATE OR REPLACE FUNCTION mailqueue.add_console_passkey(p_user uuid, p_credential bytea, p_public_key bytea,
-    p_sign_count bigint, p_transports text[], p_name text, p_max integer)
+-- The user's row is locked, so that the number of passkeys is counted once at a time. So is the session's: it was found
+-- before the form was read, and may have ended since then, by a reset that deleted the passkeys that were there.
+CREATE OR REPLACE FUNCTION mailqueue.add_console_passkey(p_user uuid, p_session uuid, p_credential bytea,
+    p_public_key bytea, p_sign_count bigint, p_transports text[], p_name text, p_max integer)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -43,7 +44,11 @@ BEGIN
     PERFORM mailqueue.check_administers();
     SELECT u.name INTO v_user FROM mailqueue.console_users AS u
      WHERE u.id = p_user AND u.removed_at IS NULL AND u.password_hash IS NOT NULL FOR NO KEY UPDATE;
-    IF v_user IS NULL THEN
+    PERFORM FROM mailqueue.console_sessions AS s
+      WHERE s.id = p_session AND s.user_id = p_user AND s.ended_at IS NULL FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM mailqueue.refuse('passkey', 'this session has ended: log in again');
+    ELSIF v_user IS NULL THEN
         PERFORM mailqueue.refuse('passkey', 'this user has no password here, and so no passkeys');
     ELSIF p_name IS NULL OR p_name !~ '^[^[:cntrl:]]{1,100}$' THEN
         PERFORM mailqueue.refuse('name', 'must have 1 to 100 characters');
@@ -60,8 +65,8 @@ BEGIN
     VALUES (v_user || ' (console)', 'console_user.passkey_added', 'user ' || v_user,
             jsonb_build_object('passkey', p_name));
 END $$;
-COMMENT ON FUNCTION mailqueue.add_console_passkey(uuid, bytea, bytea, bigint, text[], text, integer) IS
-    'Store the public key of a passkey of a user who has a password.';
+COMMENT ON FUNCTION mailqueue.add_console_passkey(uuid, uuid, bytea, bytea, bigint, text[], text, integer) IS
+    'Store the public key of a passkey of a user who has a password, and whose session has not ended.';
 
 -- p_browser: hash of the token that stays in a browser after a login.
 CREATE OR REPLACE FUNCTION mailqueue.find_console_passkey(p_credential bytea, p_browser bytea)

@@ -12,9 +12,9 @@ WHERE c.challenge IS NOT NULL;
 
 -- name: add_console_passkey :run
 -- Store the public key of a passkey.
-SELECT mailqueue.add_console_passkey(%(user)s::uuid, %(credential)s::bytea, %(public_key)s::bytea,
-                                     %(sign_count)s::bigint, %(transports)s::text[], %(name)s::text,
-                                     %(max)s::integer);
+SELECT mailqueue.add_console_passkey(%(user)s::uuid, %(session)s::uuid, %(credential)s::bytea,
+                                     %(public_key)s::bytea, %(sign_count)s::bigint, %(transports)s::text[],
+                                     %(name)s::text, %(max)s::integer);
 
 -- name: find_console_passkey :maybe
 -- The passkey with a credential id.

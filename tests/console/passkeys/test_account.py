@@ -2,7 +2,9 @@
 
 import json
 from base64 import b64encode
+from collections.abc import AsyncIterator
 from typing import Any
+from urllib.parse import urlencode
 
 import cbor2
 import pytest
@@ -245,3 +247,25 @@ async def test_passkeys_go_with_their_user_and_with_a_reset(console: Visiting) -
     assert ("sue (console)", "console_user.second_factor_reset", {"passkeys": 1}) in await audited(
         console
     )
+
+
+async def test_a_form_that_arrives_slowly_adds_nothing_after_a_reset(console: Visiting) -> None:
+    await console.add_user("ann", origin=URL)
+    async with browser(console) as visitor, console.connection() as conn:
+        await visitor.log_in("ann")
+        await added(visitor)
+        answer = device().make(await asked(visitor, ADD))[1]
+        fields = {"token": visitor.token(ADD), "credential": answer, "name": "phone"}
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield urlencode(fields).encode()
+            await conn.execute("SELECT mailqueue.reset_console_second_factor('ann', 'tests')")
+            yield b"&more="
+
+        kind = "application/x-www-form-urlencoded"
+        headers = {"Origin": URL, "Content-Type": kind}
+        refused = await visitor.http.post(ADD, content=slowly(), headers=headers)
+        left = await make.scalar(conn, "SELECT count(*) FROM mailqueue.console_passkeys")
+
+    assert (refused.status_code, left) == (422, 0)
+    assert "session has ended" in refused.text

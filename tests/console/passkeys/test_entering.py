@@ -1,7 +1,13 @@
 """Log in and confirm with a passkey: what is refused, and what the audit log has of it."""
 
-import pytest
+from typing import Any
 
+import pytest
+from psycopg.errors import LockNotAvailable
+
+from mailqueue.administration.users import store
+from mailqueue.administration.users.beginning import begin_session
+from mailqueue.administration.users.passkeys import passkeys
 from tests import make
 from tests.console.passkeys.authenticator import text
 from tests.console.passkeys.refused import FORGET, Trying, refusals
@@ -233,3 +239,35 @@ async def test_a_passkey_from_another_site_begins_no_session(console: Visiting) 
 
     assert [each.status_code for each in sent] == [403, 403]
     assert account.status_code == 303
+
+
+async def test_a_reset_is_before_or_after_a_use_and_its_session(
+    console: Visiting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passkey = await of_new_user(console)
+    confirm_session = store.confirm_session
+    waited: list[str] = []
+
+    async def note(act: str) -> None:
+        async with console.connection() as conn:
+            with pytest.raises(LockNotAvailable):
+                await conn.execute("SELECT FROM mailqueue.console_users FOR NO KEY UPDATE NOWAIT")
+        waited.append(act)
+
+    async def beginning(*given: Any, **named: Any) -> Any:
+        await note("begin")
+        return await begin_session(*given, **named)
+
+    async def confirming(*given: Any, **named: Any) -> Any:
+        await note("confirm")
+        return await confirm_session(*given, **named)
+
+    monkeypatch.setattr(passkeys, "begin_session", beginning)
+    monkeypatch.setattr(store, "confirm_session", confirming)
+    async with browser(console) as visitor:
+        entered = await log_in(visitor, passkey)
+        answer = passkey.but(count=9).sign(await asked(visitor, CONFIRM_WITH))
+        confirmed = await answered(visitor, CONFIRM_WITH, answer)
+
+    assert (entered.status_code, confirmed.status_code) == (303, 303)
+    assert waited == ["begin", "confirm"]

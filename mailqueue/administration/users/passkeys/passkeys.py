@@ -6,7 +6,8 @@ device verifies its user. Users of an issuer have none, as they have no password
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -26,7 +27,7 @@ from mailqueue.administration.users.passkeys.model import (
 )
 from mailqueue.core.errors import Conflict, InvalidField, NotFound, Unauthorized
 from mailqueue.core.secret import Secret
-from mailqueue.db.fetch import Lend
+from mailqueue.db.fetch import Conn, Lend
 
 MAX_PASSKEYS = 20
 """Number of passkeys of a user."""
@@ -88,8 +89,7 @@ class Passkeys:
         challenge = await self._taken(PasskeyAct.LOG_IN, kept)
         if found is None or assertion.user_handle != found.user_id.bytes:
             raise Unauthorized(NOT_KNOWN)
-        await self._use(found, challenge, answer, client, PasskeyAct.LOG_IN)
-        async with self.lend() as conn:
+        async with self._used(found, challenge, answer, client, PasskeyAct.LOG_IN) as conn:
             begun = await begin_session(
                 conn,
                 found.user_id,
@@ -122,8 +122,7 @@ class Passkeys:
             raise Unauthorized(NOT_KNOWN)
         if assertion.user_handle not in (None, b"", session.user_id.bytes):
             raise Unauthorized(NOT_KNOWN)
-        await self._use(found, challenge, answer, client, PasskeyAct.CONFIRM)
-        async with self.lend() as conn:
+        async with self._used(found, challenge, answer, client, PasskeyAct.CONFIRM) as conn:
             is_confirmed = await users_store.confirm_session(
                 conn, session.session_id, password_hash=found.password_hash, is_whole=True
             )
@@ -149,7 +148,8 @@ class Passkeys:
         """Add the passkey that the browser made.
 
         Raises:
-            InvalidField: the name does not fit, or the answer is none to the challenge.
+            InvalidField: the name does not fit, the answer is none to the challenge, or the session
+                has ended meanwhile.
             Conflict: the user logs in at an issuer.
         """
         check_password_user(session)
@@ -163,7 +163,7 @@ class Passkeys:
         except NotValid:
             raise InvalidField("passkey", "was not made for this page: begin again") from None
         async with self.lend() as conn:
-            await store.add_passkey(conn, session.user_id, made, name=name, limit=MAX_PASSKEYS)
+            await store.add_passkey(conn, session, made, name=name, limit=MAX_PASSKEYS)
 
     async def list_of(self, user: UUID) -> Sequence[ListedPasskey]:
         """Return the passkeys of a user, the first one first."""
@@ -208,22 +208,30 @@ class Passkeys:
             )
         return assertion, found
 
-    async def _use(
+    @asynccontextmanager
+    async def _used(
         self,
         passkey: StoredPasskey,
         challenge: bytes,
         answer: str,
         client: LoginSource,
         act: PasskeyAct,
-    ) -> None:
+    ) -> AsyncIterator[Conn]:
+        """Record a use, and yield its transaction for the act: a reset is before or after both.
+
+        Raises:
+            Unauthorized: the answer is none to the challenge, or the use is refused, and recorded.
+        """
         try:
             count = ceremony.verified_count(self.party, challenge, answer, passkey)
         except NotValid:
             raise Unauthorized(NOT_KNOWN) from None
-        async with self.lend() as conn:
+        async with self.lend() as conn, conn.transaction():
             is_used = await store.use_passkey(
                 conn, passkey.id, sign_count=count, address=client.address, act=act
             )
+            if is_used:
+                yield conn
         if not is_used:
             raise Unauthorized(NOT_KNOWN if is_used is None else COPIED)
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
+from mailqueue.administration.users.model import Session
 from mailqueue.administration.users.passkeys.model import (
     ListedPasskey,
     NewPasskey,
@@ -23,16 +24,22 @@ async def take_challenge(conn: Conn, bound: bytes) -> bytes | None:
     return await maybe(conn, "take_console_challenge", {"bound": bound}, bytes)
 
 
-async def add_passkey(conn: Conn, user: UUID, made: NewPasskey, *, name: str, limit: int) -> None:
-    """Insert a passkey of a user.
+async def add_passkey(
+    conn: Conn, session: Session, made: NewPasskey, *, name: str, limit: int
+) -> None:
+    """Insert a passkey of the user of a session.
 
     Raises:
-        InvalidField: the name does not fit, the passkey was added before, or there are too many.
+        InvalidField: the name does not fit, the passkey was added before, there are too many, or
+            the session has ended.
     """
-    params = {"user": user, "credential": made.credential_id, "public_key": made.public_key}
+    params = {"user": session.user_id, "session": session.session_id}
+    key = {"credential": made.credential_id, "public_key": made.public_key}
     counted = {"sign_count": made.sign_count, "transports": list(made.transports)}
     with refusals(otherwise=""):
-        await run(conn, "add_console_passkey", params | counted | {"name": name, "max": limit})
+        await run(
+            conn, "add_console_passkey", params | key | counted | {"name": name, "max": limit}
+        )
 
 
 async def find_passkey(
