@@ -21,7 +21,7 @@ class Threshold:
 
     def __init__(self) -> None:
         self.is_lowered = False
-        self._configured = self._level = 0
+        self._configured = self.level = 0
         self._followers = list[Callable[[], None]]()
 
     def configure(self, level: LogLevel) -> None:
@@ -48,11 +48,11 @@ class Threshold:
 
     def admits(self, method: str) -> bool:
         """Return whether lines of a logger's method are logged now."""
-        return LEVELS.get(method, self._level) >= self._level
+        return LEVELS.get(method, self.level) >= self.level
 
     def _set(self, *, is_lowered: bool) -> None:
         self.is_lowered = is_lowered
-        self._level = min(LEVELS["debug"], self._configured) if is_lowered else self._configured
+        self.level = min(LEVELS["debug"], self._configured) if is_lowered else self._configured
         for follower in tuple(self._followers):
             follower()
 
@@ -68,3 +68,11 @@ class AdjustableLogger(structlog.make_filtering_bound_logger("notset")):  # type
         if THRESHOLD.admits(method_name):
             return super()._proxy_to_logger(method_name, event, **fields)
         return None
+
+    def is_enabled_for(self, level: int) -> bool:
+        """Return whether lines of a level are logged now."""
+        return level >= THRESHOLD.level
+
+    def get_effective_level(self) -> int:
+        """Return the level from which on lines are logged now."""
+        return THRESHOLD.level

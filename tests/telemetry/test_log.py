@@ -170,8 +170,10 @@ def test_a_running_process_logs_all_lines_once_told_and_those_of_its_level_again
     THRESHOLD.follow(follow)
     try:
         assert write_all() == ["warning", "error"]
+        assert (log.is_enabled_for(20), log.get_effective_level()) == (False, 30)
         THRESHOLD.lower()
         THRESHOLD.lower()
+        assert (log.is_enabled_for(10), log.get_effective_level()) == (True, 10)
         assert write_all() == ["debug", "info", "warning", "error"]
     finally:
         THRESHOLD.restore()
