@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.process.signals import OF_THE_LOG
 from mailqueue.rendering.faults import Exceeded, TemplateFault
 from mailqueue.rendering.process.host import PROCESSES, CompileProcess
 
@@ -152,3 +153,17 @@ async def test_values_that_no_json_has_are_refused(value: Any) -> None:
 
     with pytest.raises(TemplateFault, match="cannot be written as JSON"):
         await compile_process.call("preview", asked("x", variables={"x": value}))
+
+
+async def test_signals_for_the_log_of_a_whole_service_end_no_process() -> None:
+    compile_process = CompileProcess()
+    await compile_process.call("preview", asked("<p>{{ x }}</p>"))
+    [child] = compile_process._idle
+    process = child.process
+    assert process is not None
+    for number in OF_THE_LOG:
+        process.send_signal(number)
+
+    assert (await compile_process.call("preview", asked("<p>{{ x }}</p>")))["html"] == "<p>xx</p>"
+    assert process.poll() is None
+    await compile_process.close()

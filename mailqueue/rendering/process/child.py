@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -68,6 +69,8 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for number in (signal.SIGUSR1, signal.SIGUSR2):  # for the log, sent to a whole service
+        signal.signal(number, signal.SIG_IGN)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while (job := _read(incoming)) is not None:
         _bound_time()
