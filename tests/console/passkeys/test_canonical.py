@@ -10,8 +10,8 @@ import pytest
 from mailqueue.administration.users.passkeys import ceremony
 from mailqueue.administration.users.passkeys.canonical import (
     NotCanonical,
-    check_attestation,
     check_authenticator_data,
+    check_value,
 )
 from mailqueue.administration.users.passkeys.model import StoredPasskey
 from tests.console.passkeys.authenticator import content, text
@@ -37,9 +37,9 @@ def test_what_devices_say_is_taken() -> None:
     check_authenticator_data(said(0x45, KEY))
     check_authenticator_data(said(0x85, EXTENSIONS))
     check_authenticator_data(said(0xC5, KEY + EXTENSIONS))
-    check_attestation(attested({"alg": -7, "sig": bytes(70)}, said(0xC5, KEY + EXTENSIONS)))
+    check_value(attested({"alg": -7, "sig": bytes(70)}, said(0xC5, KEY + EXTENSIONS)))
     longer = b"\xa2\x68authData\x59\x00\x25" + said(0x05, b"") + b"\x63fmt\x64none"
-    check_attestation(longer)
+    check_value(longer)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,6 @@ def test_tags_and_other_forms_are_refused_before_they_are_decoded(rest: bytes) -
             check_authenticator_data(said(flags, rest))
     with pytest.raises((NotCanonical, IndexError)):
         check_authenticator_data(said(0xC5, KEY + rest))
-    with pytest.raises((NotCanonical, IndexError)):
-        check_attestation(attested({}, said(0xC5, KEY + rest)))
 
 
 def test_a_key_that_is_read_differently_ends_nothing_too_early() -> None:
@@ -79,17 +77,13 @@ def test_a_key_that_is_read_differently_ends_nothing_too_early() -> None:
         check_authenticator_data(said(0xC5, mended + b"\x21" + EXPRESSION))
 
 
-def test_a_statement_and_an_end_are_checked_too() -> None:
-    right = said(0x45, KEY)
-    for wrong in (
-        attested({"x5c": [cbor2.CBORTag(35, "a")]}, right),
-        attested({}, right) + b"\x00",
-        b"\x80",
-        b"\xa0",
-        b"",
-    ):
-        with pytest.raises((NotCanonical, LookupError, TypeError)):
-            check_attestation(wrong)
+@pytest.mark.parametrize(
+    "wrong",
+    [attested({"x5c": [cbor2.CBORTag(35, "a")]}, b""), attested({}, b"") + b"\x00", b""],
+)
+def test_a_statement_and_an_end_are_checked_too(wrong: bytes) -> None:
+    with pytest.raises((NotCanonical, IndexError)):
+        check_value(wrong)
 
 
 def test_no_answer_makes_a_regular_expression(monkeypatch: pytest.MonkeyPatch) -> None:

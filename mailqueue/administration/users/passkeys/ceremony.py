@@ -19,6 +19,7 @@ from webauthn import (
 )
 from webauthn.helpers import (
     parse_authentication_credential_json,
+    parse_cbor,
     parse_registration_credential_json,
 )
 from webauthn.helpers.structs import (
@@ -30,8 +31,8 @@ from webauthn.helpers.structs import (
 )
 
 from mailqueue.administration.users.passkeys.canonical import (
-    check_attestation,
     check_authenticator_data,
+    check_value,
 )
 from mailqueue.administration.users.passkeys.model import (
     Assertion,
@@ -117,7 +118,8 @@ def new_passkey(party: RelyingParty, challenge: bytes, answer: str) -> NewPasske
     _check_length(answer)
     try:
         read = parse_registration_credential_json(answer)
-        check_attestation(read.response.attestation_object)
+        check_value(read.response.attestation_object)
+        check_authenticator_data(parse_cbor(read.response.attestation_object)["authData"])
         made = verify_registration_response(
             credential=read,
             expected_challenge=challenge,
