@@ -15,8 +15,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mailqueue.core.secret import Secret
 from mailqueue.trap.access import is_password
+from mailqueue.web.beside import TRAP, pages_beside
 from mailqueue.web.forms import SAFE_METHODS, is_same_origin
 from mailqueue.web.security_headers import SecurityHeaders
+
+BESIDE = "mailqueue.beside"
+"""Key of a scope: links to the pages that the listener serves besides the trap."""
 
 
 class Guard:
@@ -29,7 +33,8 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request or pass it on; every response gets the security headers."""
         refusal = self._refusal(Headers(scope=scope), scope["method"])
-        await SecurityHeaders(refusal or self._pages)(scope, receive, send)
+        beside = pages_beside(scope, TRAP)  # of the listener, not of the trap's own application
+        await SecurityHeaders(refusal or self._pages)({**scope, BESIDE: beside}, receive, send)
 
     def _refusal(self, headers: Headers, method: str) -> Response | None:
         if self._password is not None:

@@ -17,7 +17,7 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.mime.parse import parse_message
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.trap import inbox
-from mailqueue.trap.guard import Guard
+from mailqueue.trap.guard import BESIDE, Guard
 from mailqueue.trap.model import TrapMessage, TrapSummary
 from mailqueue.trap.rendering import ASSETS, render, shown_name
 from mailqueue.trap.rest import PATH as REST_PATH
@@ -68,6 +68,7 @@ class _Pages:
             is_newest=before is None,
             newest_id=shown[0].id if shown else 0,
             older=shown[-1].id if len(found) > PER_PAGE else None,
+            elsewhere=request.scope[BESIDE],
         )
         return HTMLResponse(page)
 
@@ -94,6 +95,7 @@ class _Pages:
             beside=beside,
             view=view,
             source=source_of(message.raw) if view == "source" else "",
+            elsewhere=request.scope[BESIDE],
         )
         return HTMLResponse(page)
 

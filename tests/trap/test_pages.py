@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import httpx2
 import pytest
@@ -33,10 +33,14 @@ EVIL = (
 
 
 def client_of(
-    pool: Pool, database: DatabaseSettings, *, password: str | None = None
+    pool: Pool,
+    database: DatabaseSettings,
+    *,
+    password: str | None = None,
+    beside: Sequence[str] = (),
 ) -> httpx2.AsyncClient:
     pages = trap_pages(pool, database, password=Secret(password) if password else None)
-    app = Starlette(routes=[Route(path, pages) for path in PATHS])
+    app = Starlette(routes=[Route(path, pages) for path in (*PATHS, *beside)])
     return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=ORIGIN)
 
 
@@ -66,6 +70,23 @@ async def test_an_empty_trap_tells_how_to_send_the_first_mail(page: httpx2.Async
 
     assert "No mail yet" in text
     assert "INSERT INTO mailqueue.email_queue (recipient_email, subject, html_body)" in text
+
+
+async def test_what_the_listener_serves_beside_the_trap_is_linked_and_nothing_else(
+    page: httpx2.AsyncClient, pool: Pool, database: DatabaseSettings
+) -> None:
+    await catch(pool, database, *numbered(1))
+    alone = (await page.get("/trap")).text
+    async with client_of(pool, database, beside=("/console",)) as one:
+        listed = (await one.get("/trap")).text
+        opened = re.search(r'href="(/trap/messages/\d+)"', listed)
+        assert opened is not None
+        message = (await one.get(opened[1])).text
+
+    assert "Elsewhere" not in alone
+    for text in (listed, message):
+        assert '<a href="/console">Console</a>' in text
+        assert "/docs" not in text
 
 
 async def test_the_list_is_paged_by_key_and_searched(

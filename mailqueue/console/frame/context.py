@@ -36,6 +36,7 @@ from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
 from mailqueue.web import tokens
+from mailqueue.web.beside import CONSOLE, PageLink, pages_beside
 from mailqueue.web.forms import text_of, uuid_of
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
@@ -71,9 +72,6 @@ class Console:
     def lend_for_reports(self) -> AbstractAsyncContextManager[Conn]:
         """Return a context as `lend` is, of the replica if one answers."""
         return self.lend() if self.replica is None else self.replica.lend(self.lend)
-
-
-_BESIDE = (("API reference", "/docs"), ("Mail trap", "/trap"))
 
 
 class DoneBefore(Exception):
@@ -133,11 +131,9 @@ class PageContext:
         is_own = current is None or current.path == self.request.url.path
         return None if is_own else current
 
-    def beside(self) -> list[tuple[str, str]]:
+    def beside(self) -> list[PageLink]:
         """Return titles and paths of pages that the same listener serves beside the console."""
-        app = self.request.scope.get("app")
-        served = {getattr(route, "path", "") for route in app.routes} if app is not None else set()
-        return [(title, path) for title, path in _BESIDE if path in served]
+        return pages_beside(self.request.scope, CONSOLE)
 
     def in_other_project(self, name: str) -> str:
         """Return the path of the section of this page in another project."""

@@ -182,6 +182,16 @@ def test_the_page_shows_every_endpoint_and_a_command_for_it() -> None:
         assert f'id="{operation_id(endpoint)}"' in html
 
 
+def test_pages_beside_it_are_linked() -> None:
+    html = reference_page(
+        DOCUMENT, origin=USUAL_ORIGIN, beside=[("Console", "/console")]
+    ).html.decode()
+    alone = reference_page(DOCUMENT, origin=USUAL_ORIGIN).html.decode()
+
+    assert '<a href="/console">Console</a>' in html
+    assert "Elsewhere" not in alone
+
+
 def test_commands_can_be_pasted() -> None:
     html = reference_page(DOCUMENT, origin="https://mail.example.com").html.decode()
     send = html.partition('<article id="post_send">')[2].partition('<pre class="command"><code>')[2]

@@ -14,6 +14,7 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.openapi.document import openapi
 from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_bytes_answer
+from mailqueue.web.beside import REFERENCE, pages_beside
 
 
 def document_routes(endpoints: Sequence[Endpoint], *, public_url: str | None) -> list[BaseRoute]:
@@ -34,7 +35,9 @@ def document_routes(endpoints: Sequence[Endpoint], *, public_url: str | None) ->
         return json_bytes_answer(written())
 
     async def show_page(request: Request) -> Response:
-        page = reference_page(document(), origin=origin_of(request.scope, public_url))
+        origin = origin_of(request.scope, public_url)
+        beside = pages_beside(request.scope, REFERENCE)
+        page = reference_page(document(), origin=origin, beside=beside)
         return Response(page.html, media_type="text/html", headers=page.headers)
 
-    return [Route("/openapi.json", show_json), Route("/docs", show_page)]
+    return [Route("/openapi.json", show_json), Route(REFERENCE, show_page)]
