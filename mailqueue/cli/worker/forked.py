@@ -1,9 +1,9 @@
 """The process that worker processes are forked from: `python -m mailqueue.cli.worker.forked FD`."""
 
-import importlib
 import sys
 
 from mailqueue.cli.main import load, main
+from mailqueue.cli.support.loading import load_module
 from mailqueue.cli.worker.commands import COMMANDS
 from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.starting.server import serve
@@ -14,7 +14,7 @@ def load_all() -> None:
     for name in ("send", *(spec.name for spec in QUEUES)):
         load(COMMANDS[name])
     for spec in QUEUES:
-        importlib.import_module(spec.handler.partition(":")[0])
+        load_module(spec.handler.partition(":")[0])
 
 
 def run(descriptor: int) -> None:
