@@ -105,6 +105,31 @@ async def looking_at(database: DatabaseSettings, browser: Browser) -> AsyncItera
                 await page.close()
 
 
+async def test_no_page_is_wider_than_the_screen_of_a_phone(
+    database: DatabaseSettings, browser: Browser
+) -> None:
+    async with looking_at(database, browser) as seen:
+        page, wider = seen.page, "document.documentElement.scrollWidth - innerWidth"
+        await page.set_viewport_size({"width": 360, "height": 740})
+        clipped = await page.evaluate(
+            "[...document.querySelectorAll('.empty > *')]"
+            ".filter((each) => each.getBoundingClientRect().right > innerWidth).length"
+        )
+        excess = {"empty": await page.evaluate(wider)}
+        await mail_to(seen.trap)
+        row = page.locator("[data-messages] li a")
+        await row.wait_for()
+        excess["list"] = await page.evaluate(wider)
+        await row.click()
+        await page.wait_for_url("**/trap/messages/*")
+        excess["message"] = await page.evaluate(wider)
+        linked = await page.get_by_role("navigation", name="Elsewhere").inner_text()
+
+    assert clipped == 0, "texts end at the edge, and code scrolls"
+    assert {name: more for name, more in excess.items() if more > 0} == {}
+    assert "API reference" in linked
+
+
 async def test_new_mail_appears_by_itself_and_is_opened_by_the_keyboard(
     database: DatabaseSettings, browser: Browser
 ) -> None:
