@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from starlette.types import Scope
 
-PageLink = tuple[str, str]
-"""Title and path of a page."""
+PageLinks = Sequence[tuple[str, str]]
+"""Titles and paths of pages."""
 CONSOLE, REFERENCE, TRAP = "/console", "/docs", "/trap"
-_PAGES: Sequence[PageLink] = (
+_PAGES: PageLinks = (
     ("Console", CONSOLE),
     ("API reference", REFERENCE),
     ("Mail trap", TRAP),
 )
 
 
-def pages_beside(scope: Scope, own: str) -> list[PageLink]:
+def pages_beside(scope: Scope, own: str) -> PageLinks:
     """Return the pages that the listener of a request serves besides `own`."""
     app = scope.get("app")
     served = {getattr(route, "path", "") for route in app.routes} if app is not None else set()

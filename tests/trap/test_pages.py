@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
@@ -33,11 +33,7 @@ EVIL = (
 
 
 def client_of(
-    pool: Pool,
-    database: DatabaseSettings,
-    *,
-    password: str | None = None,
-    beside: Sequence[str] = (),
+    pool: Pool, database: DatabaseSettings, *beside: str, password: str | None = None
 ) -> httpx2.AsyncClient:
     pages = trap_pages(pool, database, password=Secret(password) if password else None)
     app = Starlette(routes=[Route(path, pages) for path in (*PATHS, *beside)])
@@ -77,11 +73,10 @@ async def test_what_the_listener_serves_beside_the_trap_is_linked_and_nothing_el
 ) -> None:
     await catch(pool, database, *numbered(1))
     alone = (await page.get("/trap")).text
-    async with client_of(pool, database, beside=("/console",)) as one:
+    async with client_of(pool, database, "/console") as one:
         listed = (await one.get("/trap")).text
-        opened = re.search(r'href="(/trap/messages/\d+)"', listed)
-        assert opened is not None
-        message = (await one.get(opened[1])).text
+        opened = listed.partition('href="/trap/messages/')[2].partition('"')[0]
+        message = (await one.get(f"/trap/messages/{opened}")).text
 
     assert "Elsewhere" not in alone
     for text in (listed, message):

@@ -36,7 +36,7 @@ from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
 from mailqueue.tenants.actor import act_for
 from mailqueue.web import tokens
-from mailqueue.web.beside import CONSOLE, PageLink, pages_beside
+from mailqueue.web.beside import CONSOLE, PageLinks, pages_beside
 from mailqueue.web.forms import text_of, uuid_of
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
@@ -131,7 +131,7 @@ class PageContext:
         is_own = current is None or current.path == self.request.url.path
         return None if is_own else current
 
-    def beside(self) -> list[PageLink]:
+    def beside(self) -> PageLinks:
         """Return titles and paths of pages that the same listener serves beside the console."""
         return pages_beside(self.request.scope, CONSOLE)
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from mailqueue.api.http.docs.examples import JsonSchema
-from mailqueue.web.beside import PageLink
+from mailqueue.web.beside import PageLinks
 from mailqueue.web.rendering import environment
 from mailqueue.web.security_headers import security_headers
 
@@ -61,9 +61,7 @@ class ReferencePage:
     headers: Mapping[str, str]
 
 
-def reference_page(
-    document: JsonSchema, *, origin: str, beside: Sequence[PageLink] = ()
-) -> ReferencePage:
+def reference_page(document: JsonSchema, *, origin: str, beside: PageLinks = ()) -> ReferencePage:
     """Return the page; example commands use `origin` if it is valid, `beside` are other pages."""
     base = origin if _ORIGIN.fullmatch(origin) else USUAL_ORIGIN
     groups: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
