@@ -241,6 +241,8 @@ class ConsoleUser(Value):
     has_password: bool
     has_second_factor: bool
     """Whether logins with the password need a code as well."""
+    passkeys: int
+    """Number of passkeys with which the user logs in instead of with the password."""
     link_until: datetime | None
     """Until when a link can set the user's password; null where there is none."""
     sessions: int

@@ -8,7 +8,7 @@ from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.model import PRIORITIES
 from mailqueue.web.forms import text_of
 
-CONDITIONS = ("subject", "campaign_id", "tag", "domain", "lane", "category")
+CONDITIONS = ("subject", "campaign_id", "sender", "tag", "domain", "lane", "category")
 """The conditions that the form offers."""
 NAMES = ("verb", *CONDITIONS, "to", "reason")
 LABELS: Mapping[str, str] = {

@@ -142,6 +142,7 @@ async def show_operation(context: PageContext) -> Response:
         conditions=told(found),
         is_live=found.state in RUNNING,
         release=_release_of(context, found),
+        back=_back_of(context, found),
         done=context.query("done"),
     )
 
@@ -204,11 +205,26 @@ async def _shown(
 
 def _release_of(context: PageContext, operation: BackgroundOperation) -> str:
     """Return the path that counts what an operation has held; empty where there is no such form."""
-    is_held = operation.verb == OperationVerb.HOLD and operation.emails > 0
-    is_shown = operation.state not in RUNNING and operation.filter.keys() <= set(CONDITIONS)
-    if not (context.may(Right.CONTROL) and is_held and is_shown):
+    if operation.verb != OperationVerb.HOLD or not _has_undo(context, operation):
         return ""
     return project_path(context.seen.name, "incidents", verb="release", **operation.filter)
+
+
+def _back_of(context: PageContext, operation: BackgroundOperation) -> str:
+    """Return the path that counts what an operation has moved away from one sender account, empty
+    where it is not known from which, or there is no such form.
+    """
+    sender = operation.filter.get("sender")
+    if sender is None or operation.to is None or not _has_undo(context, operation):
+        return ""
+    where = {**operation.filter, "sender": operation.to}
+    return project_path(context.seen.name, "incidents", verb="move", to=sender, **where)
+
+
+def _has_undo(context: PageContext, operation: BackgroundOperation) -> bool:
+    """Return whether the form of this page can take back what an operation has changed."""
+    is_over = operation.state not in RUNNING and operation.emails > 0
+    return is_over and context.may(Right.CONTROL) and operation.filter.keys() <= set(CONDITIONS)
 
 
 def _with_fault(asked: OperationForm, exc: InvalidField) -> OperationForm:

@@ -275,7 +275,7 @@ COMMENT ON FUNCTION mailqueue.remove_console_user(text, text) IS
 CREATE OR REPLACE FUNCTION mailqueue.console_users_listed()
 RETURNS TABLE (id uuid, name text, role text, sees_all boolean, projects text[], issuer text, has_password boolean,
                link_until timestamptz, sessions integer, created_by text, created_at timestamptz,
-               last_login_at timestamptz, removed_at timestamptz, has_second_factor boolean)
+               last_login_at timestamptz, removed_at timestamptz, has_second_factor boolean, passkeys integer)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -287,7 +287,8 @@ AS $$
              WHERE s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > clock_timestamp())::integer,
            u.created_by, u.created_at, u.last_login_at, u.removed_at,
            EXISTS (SELECT FROM mailqueue.console_second_factors AS f
-                    WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL)
+                    WHERE f.user_id = u.id AND f.turned_on_at IS NOT NULL),
+           (SELECT count(*) FROM mailqueue.console_passkeys AS k WHERE k.user_id = u.id)::integer
       FROM mailqueue.console_users AS u
      ORDER BY u.removed_at IS NOT NULL, lower(u.name)
 $$;

@@ -40,8 +40,8 @@ SELECT mailqueue.remove_console_user(%(name)s::text, %(by)s::text);
 
 -- name: list_console_users :many
 -- Users of the console by name, removed ones last.
-SELECT u.id, u.name, u.role, u.sees_all, u.projects, u.issuer, u.has_password, u.has_second_factor, u.link_until,
-       u.sessions, u.created_by, u.created_at, u.last_login_at, u.removed_at
+SELECT u.id, u.name, u.role, u.sees_all, u.projects, u.issuer, u.has_password, u.has_second_factor, u.passkeys,
+       u.link_until, u.sessions, u.created_by, u.created_at, u.last_login_at, u.removed_at
 FROM mailqueue.console_users_listed() AS u;
 
 -- name: list_console_members :many

@@ -114,13 +114,15 @@ async def test_role_and_projects_are_changed_and_what_is_left_out_stays(
 
 
 async def second_factor(admin: Administering, name: str) -> None:
-    """Turn on a second factor of a user, and begin a session."""
+    """Turn on a second factor of a user, add a passkey, and begin a session."""
     async with admin.conn() as conn:
         await conn.execute(
             "WITH u AS (UPDATE mailqueue.console_users SET password_hash = 'x', link_hash = NULL,"
             " link_until = NULL WHERE name = %s RETURNING id), f AS (INSERT INTO"
             " mailqueue.console_second_factors (user_id, master_key_id, sealed, session_id,"
-            " turned_on_at) SELECT id, 'key', '\\x00', gen_random_uuid(), now() FROM u)"
+            " turned_on_at) SELECT id, 'key', '\\x00', gen_random_uuid(), now() FROM u),"
+            " k AS (INSERT INTO mailqueue.console_passkeys (user_id, credential_id, public_key,"
+            " sign_count, name) SELECT id, '\\x01', '\\x02', 0, 'laptop' FROM u)"
             " INSERT INTO mailqueue.console_sessions (user_id, token_hash, browser_hash,"
             " expires_at) SELECT id, '\\x01', '\\x02', now() + interval '1 h' FROM u",
             (name,),
@@ -143,6 +145,7 @@ async def test_a_second_factor_is_seen_and_reset(admin: Administering) -> None:
         True,
     ]
     assert (listed["sessions"], reset["sessions"]) == (1, 0)
+    assert [each["passkeys"] for each in (before, listed, reset)] == [0, 1, 0]
     assert (reset["has_second_factor"], again["has_second_factor"]) == (False, False)
     assert reset["role"] == "superadmin"
     assert [(each["actor"], each["subject"]) for each in log["data"]] == [

@@ -52,11 +52,16 @@ SECOND_FACTOR = (
     " turned_on_at) SELECT id, 'key', '\\x00', gen_random_uuid(), now()"
     " FROM mailqueue.console_users WHERE name = 'ann'"
 )
+PASSKEY = (
+    "INSERT INTO mailqueue.console_passkeys (user_id, credential_id, public_key, sign_count, name)"
+    " SELECT id, '\\x01', '\\x02', 0, 'laptop' FROM mailqueue.console_users WHERE name = 'ann'"
+)
 
 
 def test_a_second_factor_is_listed_and_reset(on_fresh_db: Cli) -> None:
     on_fresh_db("user", "add", "ann")
     on_fresh_db.sql(lambda conn: conn.execute(SECOND_FACTOR))
+    on_fresh_db.sql(lambda conn: conn.execute(PASSKEY))
     (before,) = on_fresh_db.json("user", "list")
     table = on_fresh_db("user", "list").stdout
     told = on_fresh_db("user", "change", "ann", "--reset-second-factor")
@@ -65,10 +70,12 @@ def test_a_second_factor_is_listed_and_reset(on_fresh_db: Cli) -> None:
     )
     missing = on_fresh_db("user", "change", "ben", "--reset-second-factor")
 
-    assert before["has_second_factor"]
+    assert (before["has_second_factor"], before["passkeys"]) == (True, 1)
     assert "SECOND FACTOR" in table
+    assert "PASSKEYS" in table
     assert told.stdout == "ann is superadmin of every project; the second factor was reset\n"
-    assert (again["has_second_factor"], again["role"]) == (False, "viewer")
+    assert (again["has_second_factor"], again["passkeys"]) == (False, 0)
+    assert again["role"] == "viewer"
     assert missing.stderr == "error: no user ben\n"
 
 

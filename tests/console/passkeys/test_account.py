@@ -231,10 +231,12 @@ async def test_passkeys_go_with_their_user_and_with_a_reset(console: Visiting) -
         user = await make.scalar(conn, "SELECT id FROM mailqueue.console_users WHERE name = 'ann'")
         path = f"/console/users/one/{user}"
         shown = (await sue.get(path)).text
+        listed = [(await sue.get("/console/users")).text.count("1 passkey")]
         reset = await sue.submit(f"{path}/reset", f"{path}/reset")
         ended = not await is_logged_in(visitor)
         refused = [await log_in(visitor, ann)]
         left = [await make.scalar(conn, count)]
+        listed.append((await sue.get("/console/users")).text.count("1 passkey"))
         alone = await visitor.log_in("ann")
         await conn.execute("SELECT mailqueue.remove_console_user('ben', 'tests')")
         refused.append(await log_in(visitor, ben))
@@ -242,6 +244,7 @@ async def test_passkeys_go_with_their_user_and_with_a_reset(console: Visiting) -
 
     assert ("laptop" in shown, "Reset second factor" in shown) == (True, True)
     assert reset.headers["location"] == f"{path}?done=reset"
+    assert listed == [2, 1]
     assert (ended, left, alone.status_code) == (True, [1, 0], 303)
     assert [each.status_code for each in refused] == [401, 401]
     assert ("sue (console)", "console_user.second_factor_reset", {"passkeys": 1}) in await audited(
