@@ -150,6 +150,14 @@ async def names_of(
     if dimension is Dimension.TEMPLATE:
         found = await store.template_names(conn, [UUID(value) for value in values])
         return {str(one.id): one.slug for one in found}
+    if dimension is Dimension.VARIANT:
+        parts = {value: value.partition("/") for value in values}
+        names = await store.test_names(conn, [UUID(test) for test, _, _ in parts.values()])
+        return {
+            value: f"{names[test]}: {variant}"
+            for value, (test, _, variant) in parts.items()
+            if test in names
+        }
     if dimension is Dimension.ACCOUNT:
         accounts = await store.accounts(conn, project_id)
         return {str(one.sender_account_id): one.name for one in accounts}

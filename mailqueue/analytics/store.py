@@ -179,6 +179,11 @@ async def template_names(conn: Conn, ids: Sequence[UUID]) -> list[CountedTemplat
     return await fetch.many(conn, "list_stats_templates", {"ids": list(ids)}, CountedTemplate)
 
 
+async def test_names(conn: Conn, ids: Sequence[UUID]) -> dict[str, str]:
+    """Return the names of A/B tests by id."""
+    return await fetch.value(conn, "read_stats_tests", {"ids": list(ids)}, dict)
+
+
 async def version_names(conn: Conn, template_id: UUID) -> list[CountedTemplate]:
     """Return the versions of a template, newest first."""
     return await fetch.many(

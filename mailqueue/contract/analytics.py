@@ -26,6 +26,7 @@ class Dimension(StrEnum):
     CAMPAIGN = "campaign"
     TEMPLATE = "template"
     VERSION = "version"
+    VARIANT = "variant"
     CATEGORY = "category"
     TAG = "tag"
     ACCOUNT = "account"
@@ -78,7 +79,7 @@ class Series(Value):
     value: str | None
     """Value of the dimension; null in a series of all."""
     name: str | None
-    """What people call the value: the name of a template or account."""
+    """What people call the value: the name of a template, account, or A/B test and variant."""
     is_other: bool
     """Whether it sums up all values without a series of their own."""
     total: int

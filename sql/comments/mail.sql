@@ -16,6 +16,8 @@ SELECT mailqueue.describe_columns('email_contents', ARRAY[
      'Template version from which each mail is rendered, with the variables in its custom_data; subject is then '
      'the template''s.'],
     ['template_language', 'Language of the template that the email asked for.'],
+    ['variant',
+     'Variant of an A/B test that emails with this content are counted by: id of the test, / and name; NULL: none.'],
     ['header_recipients',
      'To and Cc of the header as {"to": ["Ann <ann@example.com>"], "cc": []}, if a message to many recipients was '
      'split into several mails; NULL: the recipients of the mail.'],

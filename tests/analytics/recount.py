@@ -34,7 +34,8 @@ COUNTS = (
 )
 _MAILS = """
 SELECT m.id, m.project_id, m.is_test, m.campaign_id, m.category, m.tags, m.recipient_email,
-       v.id AS version, v.template_id, m.status, m.created_at, m.finished_at, m.assigned_to
+       v.id AS version, v.template_id, c.variant, m.status, m.created_at, m.finished_at,
+       m.assigned_to
   FROM (SELECT id, project_id, is_test, campaign_id, category, tags, recipient_email, content_id,
                content_on, status, created_at, finished_at, assigned_to
           FROM mailqueue.email_history
@@ -61,7 +62,7 @@ async def recount(conn: Conn, *, minutes: int = 1) -> Counter[Key]:
     mails: dict[UUID, tuple[Any, ...]] = {}
     for row in await make.rows(conn, _MAILS):
         mails[row[0]] = row
-        status, created_at, finished_at, account = row[9:]
+        status, created_at, finished_at, account = row[10:]
         if status is not None:
             for at, metric in ((created_at, "accepted"), (finished_at, status)):
                 _count(counts, row, account, providers, {}, _start(at, minutes), metric)
@@ -99,12 +100,13 @@ def _count(
     at: datetime,
     metric: str,
 ) -> None:
-    _, project, is_test, campaign, category, tags, address, version, template = mail[:9]
+    _, project, is_test, campaign, category, tags, address, version, template, variant = mail[:10]
     domain = address.rpartition("@")[2].lower()
     provider = providers.get(account) if account is not None else None
     values = [("total", "", ""), ("category", category, ""), ("domain", domain, "")]
     values += [("tag", tag, "") for tag in set(tags or ())]
     values += [("campaign", campaign, "")] if campaign else []
+    values += [("variant", variant, "")] if variant else []
     if version is not None:
         values += [("version", str(version), ""), ("template", str(template), "")]
         values += [("version_link", str(version), known["link"])] if known.get("link") else []

@@ -38,6 +38,7 @@ BUCKETS = (("", "by the time"), *((one.value, one.value) for one in Bucket))
 GROUPS = (
     ("", "nothing"),
     ("template", "template"),
+    ("variant", "variant of an A/B test"),
     ("provider", "provider"),
     ("account", "sender account"),
     ("campaign", "campaign"),

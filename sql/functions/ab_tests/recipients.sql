@@ -84,41 +84,52 @@ $$;
 COMMENT ON FUNCTION mailqueue.ab_test_language(mailqueue.ab_test_variants, text) IS
     'Index from 0 of the content of a variant in a language; 0: the variant lacks it.';
 
--- p_rows: {"n", "variant", "recipient"}. One call of accept_shared() has the contents of all variants.
+-- p_rows: {"n", "variant", "recipient"}. One call of accept_shared() for each variant: equal contents of one call are
+-- stored once, and contents name the variant that their emails are counted by.
 CREATE OR REPLACE FUNCTION mailqueue.accept_ab_test(t mailqueue.ab_tests, p_rows jsonb)
 RETURNS TABLE (n integer, id uuid, status text, reason text)
-LANGUAGE sql
+LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    WITH variant AS (
-        SELECT v AS v, v.number, v.contents,
-               sum(jsonb_array_length(v.contents)) OVER (ORDER BY v.number) - jsonb_array_length(v.contents) AS first
-          FROM mailqueue.ab_test_variants AS v WHERE v.ab_test_id = (t).id
-    ), input AS (
-        SELECT (r.value ->> 'n')::integer AS n, row_number() OVER (ORDER BY r.ordinality) - 1 AS place,
-               jsonb_strip_nulls(jsonb_build_object(
+#variable_conflict use_column
+DECLARE
+    v mailqueue.ab_test_variants;
+    v_recipients jsonb; v_numbers integer[];
+    v_ids uuid[]; v_statuses text[]; v_reasons text[];
+BEGIN
+    FOR v IN SELECT o.* FROM mailqueue.ab_test_variants AS o WHERE o.ab_test_id = t.id ORDER BY o.number LOOP
+        SELECT array_agg((r.value ->> 'n')::integer ORDER BY r.ordinality),
+               jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                    'recipient', r.value -> 'recipient' ->> 'recipient', 'name', r.value -> 'recipient' ->> 'name'))
-               || jsonb_build_object('content', o.first
-                                     + mailqueue.ab_test_language(o.v, r.value -> 'recipient' ->> 'language'))
-               || CASE WHEN (o.v).languages <> '{}'
+               || jsonb_build_object('content',
+                                     mailqueue.ab_test_language(v, r.value -> 'recipient' ->> 'language'))
+               || CASE WHEN v.languages <> '{}'
                             THEN jsonb_build_object('custom_data',
                                      coalesce(nullif(r.value -> 'recipient' -> 'custom_data', 'null'), '{}')
                                      || jsonb_build_object('variables',
                                          coalesce(nullif(r.value -> 'recipient' -> 'variables', 'null'), '{}')))
                        WHEN r.value -> 'recipient' -> 'custom_data' <> 'null'
                             THEN jsonb_build_object('custom_data', r.value -> 'recipient' -> 'custom_data')
-                       ELSE '{}' END AS recipient
-          FROM jsonb_array_elements(p_rows) WITH ORDINALITY AS r
-          JOIN variant AS o ON o.number = (r.value ->> 'variant')::smallint
-    )
-    SELECT i.n, a.id, CASE a.status WHEN 'queued' THEN 'accepted' ELSE a.status END, a.reason
-      FROM mailqueue.accept_shared((t).project_id,
-               (SELECT jsonb_agg(c.value ORDER BY o.number, c.ordinality)
-                  FROM variant AS o, jsonb_array_elements(o.contents) WITH ORDINALITY AS c),
-               (t).options, (SELECT jsonb_agg(x.recipient ORDER BY x.place) FROM input AS x), false,
-               (t).requested_by, (t).id) AS a
-      JOIN input AS i ON i.place = a.index
-$$;
+                       ELSE '{}' END ORDER BY r.ordinality)
+          INTO v_numbers, v_recipients
+          FROM jsonb_array_elements(p_rows) WITH ORDINALITY AS r WHERE (r.value ->> 'variant')::smallint = v.number;
+        CONTINUE WHEN v_recipients IS NULL;
+        SELECT array_agg(a.id ORDER BY a.index), array_agg(a.status ORDER BY a.index),
+               array_agg(a.reason ORDER BY a.index)
+          INTO v_ids, v_statuses, v_reasons
+          FROM mailqueue.accept_shared(t.project_id, v.contents, t.options, v_recipients, false, t.requested_by,
+                                       t.id) AS a;
+        UPDATE mailqueue.email_contents AS c SET variant = t.id || '/' || v.name
+          FROM (SELECT q.content_id, q.content_on FROM mailqueue.email_queue AS q WHERE q.id = ANY (v_ids)
+                UNION
+                SELECT h.content_id, h.content_on FROM mailqueue.email_history AS h
+                 WHERE h.id = ANY (v_ids) AND h.finished_at = now()) AS m
+         WHERE c.id = m.content_id AND c.created_on = m.content_on;
+        RETURN QUERY
+            SELECT x.n, x.id, CASE x.status WHEN 'queued' THEN 'accepted' ELSE x.status END, x.reason
+              FROM unnest(v_numbers, v_ids, v_statuses, v_reasons) AS x(n, id, status, reason);
+    END LOOP;
+END $$;
 COMMENT ON FUNCTION mailqueue.accept_ab_test(mailqueue.ab_tests, jsonb) IS
     'Accept mail of a test to recipients with the numbers of their variants.';
 

@@ -12,9 +12,9 @@ BEGIN
     RETURN QUERY
     WITH fact AS (
         SELECT date_trunc('minute', f.at) AS minute, f.project_id, f.is_test, f.campaign, f.template, f.version,
-               f.category, f.tags, f.account, f.domain, f.link, f.origin, f.metric, sum(f.n) AS n
+               f.category, f.tags, f.account, f.domain, f.link, f.origin, f.variant, f.metric, sum(f.n) AS n
           FROM unnest(p_facts) AS f
-         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+         GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
     ), split AS (
         SELECT f.*, d.is_shared, d.dimension, d.value, d.value2
           FROM fact AS f
@@ -24,6 +24,7 @@ BEGIN
                 UNION ALL SELECT true, 'campaign', f.campaign, '' WHERE f.campaign IS NOT NULL
                 UNION ALL SELECT false, 'template', f.template::text, '' WHERE f.template IS NOT NULL
                 UNION ALL SELECT false, 'version', f.version::text, '' WHERE f.version IS NOT NULL
+                UNION ALL SELECT false, 'variant', f.variant, '' WHERE f.variant IS NOT NULL
                 UNION ALL SELECT true, 'category', f.category, '' WHERE f.category IS NOT NULL
                 UNION ALL SELECT DISTINCT true, 'tag', t.tag, '' FROM unnest(f.tags) AS t(tag) WHERE t.tag <> ''
                 UNION ALL SELECT false, 'account', f.account::text, '' WHERE f.account IS NOT NULL
@@ -38,8 +39,8 @@ BEGIN
         SELECT s.* FROM split AS s
         UNION ALL
         SELECT s.minute, '00000000-0000-0000-0000-000000000000', s.is_test, s.campaign, s.template, s.version,
-               s.category, s.tags, s.account, s.domain, s.link, s.origin, s.metric, s.n, s.is_shared, s.dimension,
-               s.value, s.value2
+               s.category, s.tags, s.account, s.domain, s.link, s.origin, s.variant, s.metric, s.n, s.is_shared,
+               s.dimension, s.value, s.value2
           FROM split AS s WHERE s.is_shared
     )
     SELECT o.project_id, o.is_test, o.dimension,
@@ -96,7 +97,7 @@ BEGIN
 
     WITH fact AS (
         SELECT DISTINCT (f.at AT TIME ZONE 'UTC')::date AS day, f.project_id, f.is_test, f.campaign, f.template,
-               f.version, f.category, f.tags, f.account, f.domain, f.link, f.origin
+               f.version, f.category, f.tags, f.account, f.domain, f.link, f.origin, f.variant
           FROM unnest(p_facts) AS f
     ), split AS (
         SELECT DISTINCT f.day, p.id AS project_id, f.is_test, d.dimension, d.value, d.value2
@@ -106,6 +107,7 @@ BEGIN
                 SELECT true AS is_shared, 'campaign' AS dimension, f.campaign AS value, '' AS value2
                 UNION ALL SELECT false, 'template', f.template::text, ''
                 UNION ALL SELECT false, 'version', f.version::text, ''
+                UNION ALL SELECT false, 'variant', f.variant, ''
                 UNION ALL SELECT true, 'category', f.category, ''
                 UNION ALL SELECT true, 'tag', t.tag, '' FROM unnest(f.tags) AS t(tag) WHERE t.tag <> ''
                 UNION ALL SELECT true, 'domain', f.domain, ''

@@ -119,7 +119,7 @@ BEGIN
     )
     SELECT f.known_at, f.at, f.project_id, f.is_test, nullif(f.campaign_id, ''), t.template_id, c.template_version_id,
            nullif(f.category, ''), f.tags, f.assigned_to, nullif(mailqueue.domain_of(f.recipient_email), ''), f.link,
-           f.metric, 1, f.origin
+           f.metric, 1, f.origin, c.variant
       FROM fact AS f
       LEFT JOIN mailqueue.email_contents AS c ON c.id = f.content_id AND c.created_on = f.content_on
       LEFT JOIN mailqueue.template_versions AS t ON t.id = c.template_version_id;
@@ -146,7 +146,7 @@ BEGIN
     SELECT x.known_at, s.at, x.project_id, x.is_test, nullif(m.campaign_id, ''), t.template_id, t.id,
            nullif(m.category, ''), m.tags, x.sender_account_id,
            coalesce(x.domain, nullif(mailqueue.domain_of(m.recipient_email), '')),
-           NULL::text, s.metric, -1, NULL::jsonb
+           NULL::text, s.metric, -1, NULL::jsonb, o.variant
       FROM unnest(p_corrections) AS x
      CROSS JOIN LATERAL (
             SELECT q.recipient_email, q.campaign_id, q.category, q.tags, q.content_id, q.content_on

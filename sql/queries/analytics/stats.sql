@@ -66,6 +66,10 @@ WHERE %(project_id)s::uuid IS NULL OR a.project_id = %(project_id)s::uuid;
 -- Templates by id.
 SELECT t.id, t.slug, t.name, 0 AS version FROM mailqueue.templates AS t WHERE t.id = ANY (%(ids)s::uuid[]);
 
+-- name: read_stats_tests :value
+-- Names of A/B tests by id.
+SELECT coalesce(jsonb_object_agg(t.id, t.name), '{}') FROM mailqueue.ab_tests AS t WHERE t.id = ANY (%(ids)s::uuid[]);
+
 -- name: list_stats_versions :many
 -- Versions of a template, newest first.
 SELECT v.id, t.slug, t.name, v.version
