@@ -258,7 +258,7 @@ BEGIN
             mailqueue.confirm_console_session(uuid, text, text, text, boolean),
             mailqueue.console_sessions_of(uuid, interval), mailqueue.end_console_sessions(uuid, uuid, text),
             mailqueue.projects_of_console_user(uuid, text, text, integer),
-            mailqueue.project_of_console_user(uuid, text), mailqueue.take_console_action(bytea),
+            mailqueue.project_of_console_user(uuid, text), mailqueue.take_console_action(bytea, text),
             mailqueue.search_of_console_user(uuid, text, integer), mailqueue.find_console_second_factor(uuid, bytea),
             mailqueue.begin_console_second_factor(uuid, uuid, text, bytea),
             mailqueue.turn_on_console_second_factor(uuid, uuid, bytea, bigint, bytea[]),

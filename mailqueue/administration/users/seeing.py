@@ -27,6 +27,9 @@ async def project(conn: Conn, user: UUID, name: str) -> SeenProject:
     return found
 
 
-async def take_action(conn: Conn, token_hash: bytes) -> bool:
-    """Use up the token of a form in the caller's transaction; return False if it was used."""
-    return await store.take_action(conn, token_hash)
+async def take_action(conn: Conn, token_hash: bytes, *, form: str | None = None) -> bool:
+    """Use up the token of a form in the caller's transaction; return False if it was used.
+
+    Transactions that name the same `form` wait for each other.
+    """
+    return await store.take_action(conn, token_hash, form)

@@ -251,6 +251,9 @@ async def find_project(conn: Conn, user: UUID, name: str) -> SeenProject | None:
     return await maybe(conn, "find_project_of_user", {"user": user, "name": name}, SeenProject)
 
 
-async def take_action(conn: Conn, token_hash: bytes) -> bool:
-    """Use up the token of a form; return False if it was used before."""
-    return await value(conn, "take_console_action", {"token": token_hash}, bool)
+async def take_action(conn: Conn, token_hash: bytes, form: str | None) -> bool:
+    """Use up the token of a form; return False if it was used before.
+
+    Transactions that name the same `form` wait for each other.
+    """
+    return await value(conn, "take_console_action", {"token": token_hash, "form": form}, bool)

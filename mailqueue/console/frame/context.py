@@ -208,14 +208,16 @@ class PageContext:
     async def acting_once(self, *, on_installation: bool = False) -> AsyncIterator[Conn]:
         """Yield a connection as `connection` or `installation` does, for the form's action.
 
-        The token of the form is used up in the same transaction.
+        The token of the form is used up in the same transaction. Forms with the same path take
+        effect one after another.
 
         Raises:
             DoneBefore: the form was sent before.
         """
         lent = self.installation() if on_installation else self.connection()
+        token, path = tokens.hash_of(self.form.get("token", "")), self.request.url.path
         async with lent as conn:
-            if not await seeing.take_action(conn, tokens.hash_of(self.form.get("token", ""))):
+            if not await seeing.take_action(conn, token, form=path):
                 raise DoneBefore
             yield conn
 

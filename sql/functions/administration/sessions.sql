@@ -199,14 +199,15 @@ $$;
 COMMENT ON FUNCTION mailqueue.project_of_console_user(uuid, text) IS
     'A project that a user of the console sees, by its name; no row if there is none.';
 
-CREATE OR REPLACE FUNCTION mailqueue.take_console_action(p_token bytea) RETURNS boolean
+CREATE OR REPLACE FUNCTION mailqueue.take_console_action(p_token bytea, p_form text DEFAULT NULL) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
+    SELECT mailqueue.lock_key('form ' || p_form) WHERE p_form IS NOT NULL;
     WITH taken AS (
         INSERT INTO mailqueue.console_actions (token_hash) VALUES (p_token) ON CONFLICT DO NOTHING RETURNING 1
     )
     SELECT EXISTS (SELECT FROM taken)
 $$;
-COMMENT ON FUNCTION mailqueue.take_console_action(bytea) IS
-    'Use up the token of a form; false if it was used before.';
+COMMENT ON FUNCTION mailqueue.take_console_action(bytea, text) IS
+    'Use up the token of a form; false if it was used before. Transactions that name the same form are serialised.';

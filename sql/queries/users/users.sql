@@ -118,4 +118,4 @@ FROM mailqueue.project_of_console_user(%(user)s::uuid, %(name)s::text) AS p;
 
 -- name: take_console_action :value
 -- Use up the token of a form; false if it was used before.
-SELECT mailqueue.take_console_action(%(token)s::bytea);
+SELECT mailqueue.take_console_action(%(token)s::bytea, %(form)s::text);
