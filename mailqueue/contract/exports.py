@@ -17,6 +17,7 @@ class ExportKind(StrEnum):
     RECIPIENTS = "recipients"
     STATS = "stats"
     SUPPRESSIONS = "suppressions"
+    PERSON = "person"
 
 
 class ExportFormat(StrEnum):
@@ -35,7 +36,8 @@ class DataExport(Value):
     id: UUID
     project: str
     kind: ExportKind
-    """`emails`, `events`, `recipients`, `stats` or `suppressions`."""
+    """`emails`, `events`, `recipients`, `stats` or `suppressions`; `person`: what is stored about a
+    person, who asked for it in the preference centre."""
     format: ExportFormat
     """`csv`, `json` (an array), `ndjson` (one object per line) or `parquet`."""
     filter: dict[str, Any]

@@ -36,6 +36,7 @@ class TokenKind(IntEnum):
     UNSUBSCRIBE = 3
     PREFERENCES = 4
     CONFIRM = 5
+    DATA = 6
 
 
 class InvalidToken(ValueError):

@@ -12,20 +12,23 @@ PATHS = {
     TokenKind.UNSUBSCRIBE: "/t/u/",
     TokenKind.PREFERENCES: "/pref/",
     TokenKind.CONFIRM: "/confirm/",
+    TokenKind.DATA: "/data/",
 }
 UNSUBSCRIBE_URL = "unsubscribe_url"
 PREFERENCES_URL = "preferences_url"
 CONFIRM_URL = "confirm_url"
+DATA_URL = "data_url"
 NAMES = {
     UNSUBSCRIBE_URL: TokenKind.UNSUBSCRIBE,
     PREFERENCES_URL: TokenKind.PREFERENCES,
     CONFIRM_URL: TokenKind.CONFIRM,
+    DATA_URL: TokenKind.DATA,
 }
 """Placeholders of our links in content: variables of templates, and words in double braces
 elsewhere.
 """
 
-_PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url|confirm_url)\s*\}\}")
+_PLACES = re.compile(r"\{\{\s*(unsubscribe_url|preferences_url|confirm_url|data_url)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,12 +97,7 @@ SELECT m::text FROM mailqueue.mail_of_person(%(project_id)s, %(spellings)s::text
 
 -- name: list_known_of_person :many
 -- Current and past suppressions of a hash whose address is erased.
-SELECT x.name, x.doc::text
-FROM (SELECT 'suppressions' AS name, to_jsonb(s) AS doc FROM mailqueue.suppressions AS s
-      WHERE s.project_id = %(project_id)s AND s.address IS NULL AND s.address_hash = ANY (%(hashes)s::bytea[])
-      UNION ALL
-      SELECT 'suppression_history', to_jsonb(h) FROM mailqueue.suppression_history AS h
-      WHERE h.project_id = %(project_id)s AND h.address IS NULL AND h.address_hash = ANY (%(hashes)s::bytea[])) AS x;
+SELECT k.name, k.doc::text FROM mailqueue.known_of_person(%(project_id)s, %(hashes)s::bytea[]) AS k;
 
 -- name: list_projects_of_all :many
 -- Projects that may have records of a person, deleted ones too.

@@ -20,7 +20,7 @@ from tests.scratch import lent
 from tests.whole.conftest import home_named
 from tests.whole.running import Up, eventually, up
 
-PUBLIC = ("/pref/none", "/confirm/none", "/t/u/none", "/exports/none")
+PUBLIC = ("/pref/none", "/confirm/none", "/data/none", "/t/u/none", "/exports/none")
 PERSONS = (
     ("GET", "/inbox/default", 303),  # to the page where they log in
     ("GET", "/oauth/gmail/connected", 200),
@@ -238,8 +238,11 @@ def test_no_token_and_no_query_stands_in_a_log(
     request: pytest.FixtureRequest,
 ) -> None:
     asked = [
-        *((LINKS, f"{path}/{TOKEN}") for path in ("/t/o", "/t/c", "/t/u", "/pref", "/confirm")),
-        *((LINKS, f"/{path}/{TOKEN}") for path in ("exports", "inbound/ses", TOKEN, "t", "")),
+        *((LINKS, f"{path}/{TOKEN}") for path in ("/t/o", "/t/c", "/t/u", "/pref")),
+        *(
+            (LINKS, f"/{path}/{TOKEN}")
+            for path in ("confirm", "data", "exports", "inbound/ses", TOKEN, "t", "")
+        ),
         (LINKS, f"/oauth/gmail?code={TOKEN}&state={TOKEN}"),
         (LINKS, f"/t%2Fc/{TOKEN}%0d%0ax"),
         (CONSOLE, f"/console/welcome?link={TOKEN}"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import NamedTuple
 
 from mailqueue.contract.analytics import Dimension
@@ -29,6 +30,7 @@ COLUMNS: Mapping[ExportKind, tuple[str, ...]] = {
     ExportKind.SUPPRESSIONS: (
         *("email", "reason", "category", "detail", "created_at", "expires_at", "email_hash"),
     ),
+    ExportKind.PERSON: ("table", "record"),
 }
 """The columns of each kind, in the order of a file."""
 FILTERS: Mapping[ExportKind, tuple[str, ...]] = {
@@ -37,6 +39,7 @@ FILTERS: Mapping[ExportKind, tuple[str, ...]] = {
     ExportKind.RECIPIENTS: ("status", "campaign", "tag", "category"),
     ExportKind.STATS: ("dimension",),
     ExportKind.SUPPRESSIONS: ("reason", "category"),
+    ExportKind.PERSON: (),
 }
 """The conditions that an export of each kind may have."""
 
@@ -55,6 +58,14 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 """The values that a condition may have; of others, any text."""
 
 
+class DataAsked(StrEnum):
+    """What became of a person's request for what is stored about them."""
+
+    SENT = "sent"  # a link is on its way to the address
+    AGAIN = "again"  # one was sent within the last day
+    NONE = "none"  # nothing is sent because of a link of test mail
+
+
 @dataclass(frozen=True, slots=True)
 class WantedExport:
     """An export that is to begin; `until` None is now."""
@@ -68,7 +79,10 @@ class WantedExport:
 
 
 class ExportPage(NamedTuple):
-    """Rows of an export as lines of JSON, and the state; `place` None: nothing comes after."""
+    """Rows of an export as lines of JSON, and the state; `place` None: nothing comes after.
+
+    Of state `person`: address and project, and the claim that collects, as the place.
+    """
 
     state: str
     kind: str

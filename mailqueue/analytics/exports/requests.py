@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from mailqueue.analytics.exports import parquet, store
-from mailqueue.analytics.exports.model import CHOICES, FILTERS, WantedExport
-from mailqueue.contract.exports import DataExport, ExportFormat
+from mailqueue.analytics.exports.model import CHOICES, FILTERS, DataAsked, WantedExport
+from mailqueue.contract.exports import DataExport, ExportFormat, ExportKind
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 
@@ -49,6 +49,32 @@ async def find(conn: Conn, project_id: UUID | None, export_id: UUID) -> DataExpo
     return found
 
 
+async def offers_data(conn: Conn, project_id: UUID, email_id: UUID) -> bool:
+    """Return whether the recipient of an email may ask for what is stored about them."""
+    return await store.offers_data(conn, project_id, email_id)
+
+
+async def ask_for_data(
+    conn: Conn, project_id: UUID, *, email_id: UUID, recipient: int, language: str
+) -> DataAsked:
+    """Let workers collect what is stored about the recipient of an email, and send the address a
+    link to it, in the caller's transaction.
+
+    Raises:
+        Unavailable: the project may send no mail now, or had too many such requests this day.
+    """
+    found = await store.ask_for_data(
+        conn, project_id, email_id=email_id, recipient=recipient, language=language
+    )
+    return DataAsked(found)
+
+
+async def of_email(conn: Conn, project_id: UUID, email_id: UUID) -> DataExport | None:
+    """Return the export that the link of an email leads to; None if there is none."""
+    found = await store.find_of_email(conn, project_id, email_id)
+    return None if found is None else await find(conn, project_id, found)
+
+
 async def page(
     conn: Conn, project_id: UUID | None, *, before: UUID | None = None, limit: int
 ) -> list[DataExport]:
@@ -71,6 +97,8 @@ async def delete(conn: Conn, project_id: UUID, export_id: UUID, *, by: str) -> D
 
 def _check(wanted: WantedExport) -> None:
     """Raise InvalidField for conditions that an export of its kind cannot have. Pure."""
+    if wanted.kind is ExportKind.PERSON:
+        raise InvalidField("kind", "persons ask for what is stored about them themselves")
     known = FILTERS[wanted.kind]
     for name, value in wanted.conditions.items():
         if name not in known:

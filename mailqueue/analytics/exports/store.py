@@ -8,9 +8,10 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.analytics.exports.model import ExportPage, WantedExport
 from mailqueue.contract.exports import DataExport, ExportFormat, ExportKind
-from mailqueue.core.errors import Conflict
+from mailqueue.core.errors import Conflict, InvalidField, ProjectFull, Unavailable
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.refusals import part_refusals
 
 
 async def begin(
@@ -64,6 +65,35 @@ async def find(conn: Conn, project_id: UUID | None, export_id: UUID) -> DataExpo
     asked = {"project_id": project_id, "id": export_id}
     found = await fetch.maybe(conn, "find_export", asked, DataExport)
     return None if found is None else _typed(found)
+
+
+async def offers_data(conn: Conn, project_id: UUID, email_id: UUID) -> bool:
+    """Return whether the recipient of an email may ask for what is stored about them."""
+    asked = {"project_id": project_id, "email_id": email_id}
+    return await fetch.value(conn, "offers_data", asked, bool)
+
+
+async def ask_for_data(
+    conn: Conn, project_id: UUID, *, email_id: UUID, recipient: int, language: str
+) -> str:
+    """Begin the export for a recipient, and send the link; return sent, again or none."""
+    asked = {
+        "project_id": project_id,
+        "email_id": email_id,
+        "recipient": recipient,
+        "language": language,
+    }
+    try:
+        with part_refusals():
+            return await fetch.value(conn, "ask_for_data", asked, str)
+    except (InvalidField, ProjectFull, Conflict, ObjectInUse) as exc:
+        raise Unavailable("the link to a person's data cannot be sent now") from exc
+
+
+async def find_of_email(conn: Conn, project_id: UUID, email_id: UUID) -> UUID | None:
+    """Return the id of the export that the link of an email leads to."""
+    asked = {"project_id": project_id, "email_id": email_id}
+    return await fetch.maybe(conn, "find_export_of_email", asked, UUID)
 
 
 async def read_page(

@@ -34,6 +34,7 @@ _SCOPES = {
     ExportKind.RECIPIENTS: Scope.EMAIL_READ,
     ExportKind.STATS: Scope.ANALYTICS_READ,
     ExportKind.SUPPRESSIONS: Scope.SUPPRESSION_MANAGE,
+    ExportKind.PERSON: Scope.SUPPRESSION_MANAGE,
 }
 """What a key needs for an export of each kind, besides `analytics:read`."""
 ExportCondition = Annotated[StorableText, Field(min_length=1, max_length=300)]

@@ -16,7 +16,7 @@ from mailqueue.api.http.responses import AWAY, HEAD, IS_NAMED, REQUEST_ID
 from mailqueue.core.asgi import CLOSING
 from mailqueue.telemetry.log import get_logger
 
-_TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref)/).+")
+_TOKEN = re.compile(r"^(/(?:inbound/[^/]{1,40}|t/[a-z]|pref|confirm|exports|data)/).+")
 _ADDRESS = re.compile(r"(?<![^/])[^/]+@[^/]*")
 _GIVEN = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 FAILED = "mailqueue.failed"

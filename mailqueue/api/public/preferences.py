@@ -6,6 +6,8 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
+from mailqueue.analytics.exports import requests
+from mailqueue.analytics.exports.model import DataAsked
 from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
 from mailqueue.api.public.rendering import page
 from mailqueue.suppression.subscriptions import choices as subscriptions_choices
@@ -47,6 +49,16 @@ async def preferences(visit: Visit) -> Response:
                 conn, visit.reader, from_all=True, origin=origin
             )
         return await _shown(visit, is_saved=True)
+    if form.get("action") == "data":
+        async with visit.connection() as conn:
+            asked = await requests.ask_for_data(
+                conn,
+                visit.reader.project_id,
+                email_id=visit.token.email_id,
+                recipient=visit.token.recipient,
+                language=visit.words.tag,
+            )
+        return await _shown(visit, data_asked=asked)
     async with visit.connection() as conn:
         found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
         choices = _choices(found, form, today=datetime.now(UTC).date())
@@ -96,11 +108,18 @@ def _pause_of(text: str, *, today: date) -> datetime | None:
 
 
 async def _shown(
-    visit: Visit, *, is_saved: bool = False, form: dict[str, str] | None = None
+    visit: Visit,
+    *,
+    is_saved: bool = False,
+    form: dict[str, str] | None = None,
+    data_asked: DataAsked | None = None,
 ) -> Response:
     """Return the page with the saved choices, or with those of an invalid form."""
     async with visit.connection() as conn:
         found = await subscriptions_choices.subscriptions_of(conn, visit.reader)
+        offers_data = await requests.offers_data(
+            conn, visit.reader.project_id, visit.reader.email_id
+        )
     today = datetime.now(UTC).date()
     given = form or {}
     rows = [
@@ -127,6 +146,8 @@ async def _shown(
         first=(today + timedelta(days=1)).isoformat(),
         last=(today + MAX_PAUSE).isoformat(),
         is_saved=is_saved,
+        offers_data=offers_data and data_asked is None,
+        data_asked=data_asked,
     )
 
 

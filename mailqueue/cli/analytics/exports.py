@@ -83,7 +83,9 @@ def _conditions(command: Callable[..., Any]) -> Callable[..., Any]:
         "mailqueue export create events --type hard_bounce --format ndjson --wait",
     )
 )
-@click.argument("kind", type=click.Choice([one.value for one in ExportKind]))
+@click.argument(
+    "kind", type=click.Choice([one.value for one in ExportKind if one is not ExportKind.PERSON])
+)
 @click.option("--project", default="default", show_default=True, help="Project.")
 @click.option(
     "--format",

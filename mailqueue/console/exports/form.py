@@ -17,8 +17,9 @@ KINDS: Mapping[ExportKind, str] = {
     ExportKind.EVENTS: "Events",
     ExportKind.STATS: "Counts",
     ExportKind.SUPPRESSIONS: "Suppressions",
+    ExportKind.PERSON: "Data of a person",
 }
-"""What can be exported, as pages name it."""
+"""What is exported, as pages name it; persons ask for theirs themselves."""
 ROWS: Mapping[ExportKind, str] = {
     ExportKind.EMAILS: "A row for each email that was accepted in the time, finished or not.",
     ExportKind.RECIPIENTS: "A row for each recipient of an email, with its delivery, bounce, "
@@ -62,14 +63,15 @@ def kind_of(text: str) -> ExportKind:
     Raises:
         InvalidField: there is no such kind.
     """
-    if text and text not in set(ExportKind):
+    if text and text not in ROWS:
         raise InvalidField("kind", "must be one of those shown")
     return ExportKind(text or ExportKind.EMAILS)
 
 
 def right_for(kind: ExportKind) -> Right:
     """Return the right that a user needs for a file of a kind: that to read its rows here."""
-    return Right.MANAGE_RECIPIENTS if kind is ExportKind.SUPPRESSIONS else Right.READ_MESSAGES
+    is_of_recipients = kind in (ExportKind.SUPPRESSIONS, ExportKind.PERSON)
+    return Right.MANAGE_RECIPIENTS if is_of_recipients else Right.READ_MESSAGES
 
 
 def wanted_export(form: Mapping[str, str], now: datetime) -> WantedExport:

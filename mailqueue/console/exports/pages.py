@@ -142,7 +142,7 @@ def _new(
         kinds=[
             (each, label)
             for each, label in exports_form.KINDS.items()
-            if context.may(exports_form.right_for(each))
+            if each in exports_form.ROWS and context.may(exports_form.right_for(each))
         ],
         rows=exports_form.ROWS[kind],
         formats=exports_form.FORMATS,

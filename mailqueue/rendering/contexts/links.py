@@ -17,7 +17,8 @@ SCHEMES = frozenset({
 """Schemes that a value may give a link. Others have to be written in the template."""
 
 LATER = {
-    name: f"{{{{ {name} }}}}" for name in ("unsubscribe_url", "preferences_url", "confirm_url")
+    name: f"{{{{ {name} }}}}"
+    for name in ("unsubscribe_url", "preferences_url", "confirm_url", "data_url")
 }
 """Variables of every mail: each stands for itself until the mail is known."""
 

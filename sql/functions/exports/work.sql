@@ -16,12 +16,18 @@ BEGIN
     format := '';
     IF NOT FOUND THEN
         state := 'lost';
-    ELSIF e.gone_reason IS NOT NULL THEN
+    ELSIF e.gone_reason IS NOT NULL OR e.kind = 'person' AND e.filter ->> 'email' LIKE '%@erased.invalid' THEN
         state := 'deleted';
     ELSIF e.place = '{}' THEN
         state := 'done';
     ELSIF (SELECT sum(x.stored_bytes) FROM mailqueue.exports AS x WHERE x.project_id = e.project_id) >= p_max_bytes THEN
         state := 'full';
+    ELSIF e.kind = 'person' THEN
+        state := 'person';                                   -- read in many transactions; place has the claim
+        kind := e.kind;
+        format := e.format;
+        place := e.place;
+        lines := ARRAY[e.filter ->> 'email', (SELECT p.name FROM mailqueue.projects AS p WHERE p.id = e.project_id)];
     ELSE
         kind := e.kind;
         format := e.format;
@@ -37,8 +43,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.read_export_page(uuid, bigint, integer, bigint) IS
     'The next page of an export, which stays locked: state more, or last where nothing comes after; done where all is '
-    'written, deleted where the export was deleted, full where the project''s files are as large as they may be, lost '
-    'where the claim no longer holds.';
+    'written, person with address and project where a person''s data is to be collected, deleted where the export was '
+    'deleted or the person erased, full where the project''s files are as large as they may be, lost where the claim '
+    'no longer holds.';
 
 -- Called in the transaction of read_export_page(), which holds the row. The place {} says that all is written: an
 -- attempt that ends between the last part and the end of the export writes nothing twice.

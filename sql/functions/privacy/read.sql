@@ -89,3 +89,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.mail_of_person(uuid, text[], uuid, integer) IS
     'Mails to a person with their content and events, after one, in order of their ids.';
+
+CREATE OR REPLACE FUNCTION mailqueue.known_of_person(p_project uuid, p_hashes bytea[])
+RETURNS TABLE (name text, doc jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT mailqueue.check_tenant(p_project);
+    SELECT 'suppressions', to_jsonb(s) FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address IS NULL AND s.address_hash = ANY (p_hashes)
+    UNION ALL
+    SELECT 'suppression_history', to_jsonb(h) FROM mailqueue.suppression_history AS h
+     WHERE h.project_id = p_project AND h.address IS NULL AND h.address_hash = ANY (p_hashes)
+$$;
+COMMENT ON FUNCTION mailqueue.known_of_person(uuid, bytea[]) IS
+    'Current and past suppressions of hashes whose address is erased, with the names of their tables.';

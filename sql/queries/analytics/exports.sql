@@ -43,6 +43,18 @@ JOIN mailqueue.projects AS p ON p.id = x.project_id
 WHERE x.id = %(id)s::uuid AND (%(project_id)s::uuid IS NULL OR x.project_id = %(project_id)s::uuid)
   AND (mailqueue.mode() IS NULL OR x.is_test = mailqueue.mode());
 
+-- name: offers_data :value
+-- Whether the recipient of an email may ask for what is stored about them.
+SELECT mailqueue.offers_data(%(project_id)s::uuid, %(email_id)s::uuid);
+
+-- name: ask_for_data :value
+-- Let workers collect what is stored about a recipient, and send the link: sent, again or none.
+SELECT mailqueue.ask_for_data(%(project_id)s::uuid, %(email_id)s::uuid, %(recipient)s::integer, %(language)s::text);
+
+-- name: find_export_of_email :maybe
+-- Id of the export that the link of an email leads to.
+SELECT x.id FROM mailqueue.exports AS x WHERE x.email_id = %(email_id)s::uuid AND x.project_id = %(project_id)s::uuid;
+
 -- name: read_export_page :one
 -- The next page of an export, which stays locked; its state.
 SELECT p.state, p.kind, p.format, p.place, p.lines

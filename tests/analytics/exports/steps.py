@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +11,13 @@ from mailqueue.analytics.exports.handler import ExportHandler
 from mailqueue.analytics.exports.model import WantedExport
 from mailqueue.contract.exports import DataExport, ExportFormat, ExportKind
 from mailqueue.db.fetch import Conn
+from mailqueue.privacy.collecting import collect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.queue.working import work_once
 
+KINDS = [kind for kind in ExportKind if kind is not ExportKind.PERSON]
+"""What users and keys can export."""
 PAGE_ROWS = 2
 """Rows of a part in tests: files have several parts."""
 
@@ -38,7 +42,8 @@ async def begun(
 
 async def worked(database: DatabaseSettings, *, page_rows: int = PAGE_ROWS) -> int:
     """Let a worker claim once; return the number of exports that it handled."""
-    return await work_once(database, "exports", ExportHandler(database, page_rows=page_rows))
+    handler = ExportHandler(database, partial(collect, database), page_rows=page_rows)
+    return await work_once(database, "exports", handler)
 
 
 async def bytes_of(conn: Conn, project_id: UUID, export_id: UUID) -> bytes:

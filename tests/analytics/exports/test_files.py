@@ -34,7 +34,7 @@ async def test_queued_and_finished_emails_are_each_exported_once(
         assert {row["status"] for row in rows} == {"cancelled", "pending"}
 
 
-@pytest.mark.parametrize("kind", list(ExportKind))
+@pytest.mark.parametrize("kind", steps.KINDS)
 async def test_each_kind_has_its_columns_in_each_format(
     database: DatabaseSettings, kind: ExportKind
 ) -> None:

@@ -20,7 +20,7 @@ from tests.analytics.exports import steps
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("kind", list(ExportKind))
+@pytest.mark.parametrize("kind", steps.KINDS)
 async def test_a_file_has_the_rows_of_the_lines_of_json(
     database: DatabaseSettings, kind: ExportKind
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from functools import partial
 from uuid import UUID
 
 import pytest
@@ -11,6 +12,7 @@ from mailqueue.contract.exports import ExportFormat, ExportKind
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.privacy.collecting import collect
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.analytics.exports import steps
@@ -71,7 +73,7 @@ async def test_a_worker_whose_claim_is_lost_writes_nothing(database: DatabaseSet
         await suppressed(conn, project, 3)
         export = await steps.begun(conn, project, "suppressions")
         late = handler.ClaimedExport(export.id, 7, project)
-        handling = handler.ExportHandler(database)
+        handling = handler.ExportHandler(database, partial(collect, database))
         try:
             await handling.handle(late)
         finally:

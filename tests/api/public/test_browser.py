@@ -1,5 +1,7 @@
 """The public pages in a real browser: usable without script, by keyboard, on a phone."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,6 +16,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
+from tests.api.public.test_data import sent_link, worked
 from tests.api.support.calling import settings_for
 from tests.api.support.recipient_links import MASTER, Leaving, leaving
 from tests.contacts import people
@@ -140,6 +143,32 @@ async def test_a_contact_confirms_by_one_press_and_nothing_hinders(site: Site) -
     assert faults == []
     query = "SELECT is_pending FROM mailqueue.contact_list_members"
     assert await make.rows(site.shop.conn, query) == [(False,)]
+
+
+async def test_a_person_gets_their_data_by_two_presses_and_nothing_hinders(site: Site) -> None:
+    who = "mine@example.com"
+    context = await site.browser.new_context(
+        viewport={"width": 320, "height": 700}, java_script_enabled=True, locale="en-GB"
+    )
+    page = await context.new_page()
+    faults: list[str] = []
+    await page.goto(site.url + await site.shop.preferences_of(who))
+    await page.get_by_role("button", name="Send me my data").click()
+    await page.get_by_text("on its way").wait_for()
+    link = site.url + await sent_link(site.shop, who)
+    for heading in ("being collected", "This file has everything"):
+        for scheme in SCHEMES:
+            await page.emulate_media(color_scheme=scheme)
+            await page.goto(link)
+            await page.get_by_text(heading).wait_for()
+            faults += await faults_of(page)
+        await worked(site.shop)
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="Download").click()
+    file = json.loads(await asyncio.to_thread((await (await download.value).path()).read_bytes))
+
+    assert faults == []
+    assert {row["table"] for row in file} >= {"mails"}
 
 
 @pytest.mark.parametrize("tag", ["ar", "he"])
