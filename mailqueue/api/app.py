@@ -23,7 +23,7 @@ from mailqueue.api.public.routes import people_routes
 from mailqueue.api.public.slack_actions import slack_action_routes
 from mailqueue.api.public.tracking import TrackingRoute
 from mailqueue.api.public.whatsapp import whatsapp_routes
-from mailqueue.api.table import ENDPOINTS, SHAPES
+from mailqueue.api.table import ENDPOINTS, SHAPED, SHAPES
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.pool import Pool
 from mailqueue.db.replica import Replica
@@ -61,7 +61,7 @@ class Application:
             public_url = settings.tracking.public_url
             self._parts = [
                 (Surface.PUBLIC, [TrackingRoute(runtime)]),
-                (Surface.API, [Routing(ENDPOINTS, runtime)]),
+                (Surface.API, [Routing(ENDPOINTS, runtime, elsewhere=SHAPED)]),
                 (Surface.API, document_routes(ENDPOINTS, public_url=public_url)),
                 (None, health_routes(pool, settings.database)),
                 (Surface.PUBLIC, [*people_routes(runtime), *inbound_routes(runtime)]),

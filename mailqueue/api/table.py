@@ -75,3 +75,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 SHAPES: tuple[CompatApi, ...] = (RESEND, POSTMARK, SENDGRID, MAILGUN)
+SHAPED = frozenset(
+    endpoint.path for shape in SHAPES for endpoint in shape.endpoints if "{" not in endpoint.path
+)
+"""The paths of compatible APIs without variables."""

@@ -72,6 +72,7 @@ async def rotate(
     project: str,
     *,
     domain: str,
+    selector: str | None = None,
     master: MasterKey | None,
     by: str,
     made: Mapping[Algorithm, bytes] | None = None,
@@ -81,6 +82,7 @@ async def rotate(
     `made` is as in `create`.
 
     Raises:
+        InvalidField: the selector is not valid, or the domain has several active keys.
         NotFound: the domain has no active key.
         Conflict: a successor is already pending.
     """
@@ -95,8 +97,10 @@ async def rotate(
     algorithms = [key.algorithm for key in found if key.status is DkimKeyStatus.ACTIVE]
     if not algorithms:
         raise NotFound("active DKIM key of", f"{domain} in project {project}")
+    if selector is not None and len(algorithms) > 1:
+        raise InvalidField("selector", f"is for one key, and {domain} has {len(algorithms)}")
     return await _make(
-        conn, project, domain, algorithms, selector=None, master=master, by=by, made=made
+        conn, project, domain, algorithms, selector=selector, master=master, by=by, made=made
     )
 
 

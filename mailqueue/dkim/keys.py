@@ -5,6 +5,7 @@ from base64 import b64encode
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
@@ -15,12 +16,17 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
     load_der_private_key,
+    load_pem_private_key,
 )
 
 RSA_BITS = 2048  # RFC 8301 3.2
 _EXPONENT = 65537
 _PADDING = PKCS1v15()
 _SHA256 = SHA256()
+
+
+class WrongKey(ValueError):
+    """A private key that is given cannot be used."""
 
 
 class Algorithm(StrEnum):
@@ -60,6 +66,25 @@ def new_private_key(algorithm: Algorithm) -> bytes:
         private = generate_private_key(_EXPONENT, RSA_BITS)
     else:
         private = Ed25519PrivateKey.generate()
+    return private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+
+def imported_rsa_key(pem: bytes) -> bytes:
+    """Return an RSA key in PEM, checked, in the form of `new_private_key`; takes 40 ms.
+
+    Raises:
+        WrongKey: it is not an RSA key of 2,048 bits, or it is encrypted.
+    """
+    try:
+        # Unchecked at first: checking a key of many thousand bits takes minutes.
+        private = load_pem_private_key(pem, None, unsafe_skip_rsa_key_validation=True)
+        if not isinstance(private, RSAPrivateKey) or private.key_size != RSA_BITS:
+            raise WrongKey(f"must be an RSA key of {RSA_BITS} bits")
+        load_pem_private_key(pem, None)
+    except WrongKey:
+        raise
+    except (TypeError, ValueError, UnsupportedAlgorithm) as exc:
+        raise WrongKey("is not a private key in PEM without a passphrase") from exc
     return private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
 
 

@@ -4,6 +4,7 @@ A domain whose keys are all revoked is gone. Keys that were added elsewhere are 
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
@@ -54,6 +55,37 @@ async def add_domain(
             by=call.by,
             made=made,
         )
+
+
+async def add_key(
+    call: RequestContext, name: str, *, selector: str, private: bytes | None = None
+) -> DkimKey:
+    """Add an RSA key of a domain, its first or the successor of the one that signs; `private` is
+    its private key, or it is generated. It signs once its record is in DNS.
+
+    Raises:
+        InvalidField: the name is no domain (`domain`), or the selector is invalid.
+        Conflict: a key waits for its record, or had the selector.
+    """
+    master, own = platform_key(call), own_key_of(call.request)
+    domain = keys.domain_of(name)
+    made = await keys.new_keys([Algorithm.RSA]) if private is None else {Algorithm.RSA: private}
+    async with call.connection() as conn, unlocked(call, own, conn):
+        found = await keys.list_keys(conn, project=call.caller.project)
+        if any(one.domain == domain and one.status is DkimKeyStatus.ACTIVE for one in found):
+            add = keys.rotate
+        else:
+            add = partial(keys.create, algorithms=[Algorithm.RSA])
+        [key] = await add(
+            conn,
+            call.caller.project,
+            domain=domain,
+            selector=selector,
+            master=master,
+            by=call.by,
+            made=made,
+        )
+    return key
 
 
 async def look_up_domain(call: RequestContext, found: Sequence[DkimKey]) -> list[Publication]:

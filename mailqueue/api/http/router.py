@@ -1,6 +1,6 @@
 """The router: finds the endpoint, authenticates, validates, calls the handler and responds."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -44,10 +44,20 @@ class _Branch:
 
 
 class Routing(BaseRoute):
-    """All endpoints of the table as one starlette route."""
+    """All endpoints of the table as one starlette route.
 
-    def __init__(self, endpoints: Iterable[Endpoint], runtime: Runtime) -> None:
+    `elsewhere` has paths of another route, which no variable of a path here stands for.
+    """
+
+    def __init__(
+        self,
+        endpoints: Iterable[Endpoint],
+        runtime: Runtime,
+        *,
+        elsewhere: Collection[str] = frozenset(),
+    ) -> None:
         self._runtime = runtime
+        self._elsewhere = elsewhere
         self._root = _Branch()
         self._by_path: dict[str, Methods] = {}
         for endpoint in endpoints:
@@ -74,6 +84,8 @@ class Routing(BaseRoute):
         if scope["type"] != "http":
             return Match.NONE, {}
         path = scope["path"]
+        if path in self._elsewhere:
+            return Match.NONE, {}
         methods = self._by_path.get(path) or _walk(self._root, path.split("/"))
         return (Match.FULL, {_FOUND: methods}) if methods else (Match.NONE, {})
 

@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from tests.api.hostile.automated import AUTOMATED
+from tests.api.hostile.of_domains import OF_DOMAINS
 from tests.api.hostile.test_inputs import NO_ID
 
 HEADERS = {"X-Order": "81"}
@@ -233,19 +234,7 @@ BODIES: dict[str, Any] = {
         "TestRenderModel": {"name": "Ann"},
         "InlineCssForHtmlTestRender": True,
     },
-    "POST /v1/analytics/metrics": {
-        "start": "Mon, 01 Jun 2026 00:00:00 +0000",
-        "end": "Tue, 02 Jun 2026 00:00:00 +0000",
-        "resolution": "day",
-        "duration": "1d",
-        "dimensions": ["time", "tag"],
-        "metrics": ["accepted_count"],
-        "filter": {"AND": [{"attribute": "tag", "comparator": "=", "values": [{"value": "news"}]}]},
-        "pagination": {"sort": "time:asc", "skip": 0, "limit": 10},
-    },
-    "POST /v1/keys": {"role": "sending", "description": "Shop", "expiration": "3600"},
-    "POST /v3/domains": {"name": "news.example.com"},
-    "POST /v4/domains": {"name": "news.example.com"},
+    **OF_DOMAINS,
     "POST /v3/{domain}/templates": MAILGUN_TEMPLATE,
     "POST /v4/templates": MAILGUN_TEMPLATE,
     "PUT /v3/{domain}/templates/{template}": {"description": "A receipt"},
@@ -254,9 +243,6 @@ BODIES: dict[str, Any] = {
     "POST /v4/templates/{template}/versions": MAILGUN_VERSION,
     "PUT /v3/{domain}/templates/{template}/versions/{tag}": CHANGED_VERSION,
     "PUT /v4/templates/{template}/versions/{tag}": CHANGED_VERSION,
-    "PUT /v3/domains/{domain}/tracking/open": {"active": "no"},
-    "PUT /v3/domains/{domain}/tracking/click": {"active": "no"},
-    "PUT /v3/domains/{domain}/tracking/unsubscribe": {"active": "no", "html_footer": "<p>"},
     "POST /v3/{domain}/bounces/import": {"file": "address,code,error\na@example.com,550,no\n"},
     "POST /v3/{domain}/complaints/import": {"file": "address\na@example.com\n"},
     "POST /v3/{domain}/unsubscribes/import": {"file": "address,tags\na@example.com,*\n"},

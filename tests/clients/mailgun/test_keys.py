@@ -102,3 +102,26 @@ def test_a_key_creates_none_that_may_more_and_sees_its_project_alone(
 
     assert (more.status_code, other.status_code, test.status_code) == (403, 404, 404)
     assert key["id"] not in {one["id"] for one in seen}
+
+
+def test_a_key_of_a_domain_is_created_only_where_the_project_sends_from_no_other(
+    site: Served, client: Client
+) -> None:
+    query = "UPDATE mailqueue.projects SET allowed_from = %s WHERE name = 'default' RETURNING 1"
+    given = {"role": "sending", "description": "own key", "domain_name": "example.com"}
+    refused = []
+    for patterns in (None, ["example.com", "example.org"], ["*.example.com", "example.com"]):
+        site.rows(query, patterns)
+        refused.append(client.keys.create(data=given))
+        assert client.keys.get(filters={"domain_name": "example.com"}).json()["items"] == []
+    site.rows(query, ["shop@example.com", "Example.com"])
+    made = client.keys.create(data=given)
+    listed = client.keys.get(filters={"domain_name": "example.com"}).json()["items"]
+    elsewhere = client.keys.create(data=given | {"domain_name": "example.org"})
+    site.rows(query, None)
+
+    assert {one.status_code for one in refused} == {400}
+    assert all("'domain_name' parameter" in one.json()["message"] for one in refused)
+    assert made.status_code == 200, made.text
+    assert made.json()["key"]["id"] in {one["id"] for one in listed}
+    assert elsewhere.status_code == 404

@@ -1,7 +1,8 @@
 """Mailgun's API: API keys, which are those of the project here.
 
 Follows documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/keys. A role is a set of
-scopes. Keys send from every address that the project may send from: there are none of a domain.
+scopes. Keys send from every address that the project may send from: one of a domain is created only
+where the project sends from no other.
 """
 
 import secrets
@@ -18,7 +19,7 @@ from mailqueue.api.compat.keys import (
     key_in_path,
     revoke_key,
 )
-from mailqueue.api.compat.mailgun.domains import check_name
+from mailqueue.api.compat.mailgun.domains import check_only, is_only
 from mailqueue.api.compat.mailgun.faults import MissingParameter, NamedParameter
 from mailqueue.api.compat.mailgun.form import Form, form_of
 from mailqueue.api.compat.model import key_endpoint
@@ -62,7 +63,7 @@ async def create(call: RequestContext) -> Response:
         raise NamedParameter("role", f"must be one of {', '.join(ROLES)}")
     expires_at = _expiry(form)
     if (domain := form.one("domain_name")) is not None:
-        await check_name(call, domain)
+        await check_only(call, domain, field="domain_name")
     name = form.one("description") or f"key-{secrets.token_hex(4)}"
     if len(name) > MAX_NAME_CHARACTERS:
         raise NamedParameter("description", f"at most {MAX_NAME_CHARACTERS} characters")
@@ -85,9 +86,9 @@ async def index(call: RequestContext) -> Response:
     kind = given.get("kind")
     if kind is not None and kind not in (*_KINDS, "domain"):
         raise NamedParameter("kind", f"must be one of {', '.join((*_KINDS, 'domain'))}")
-    if (domain := given.get("domain_name")) is not None:
-        await check_name(call, domain)
-    items = [_shown(one) for one in await all_keys(call)]
+    domain = given.get("domain_name")
+    is_listed = domain is None or await is_only(call, domain)
+    items = [_shown(one) for one in await all_keys(call)] if is_listed else []
     chosen = [one for one in items if kind is None or one["kind"] == kind]
     return json_answer({"total_count": len(chosen), "items": chosen})
 

@@ -12,10 +12,10 @@ from mailqueue.api.compat.mailgun.domains import (
     check_domain,
     check_name,
     document_of_domain,
-    record_of,
+    key_shown,
 )
 from mailqueue.api.compat.mailgun.faults import DomainNotFound, MissingParameter, NamedParameter
-from mailqueue.api.compat.mailgun.form import form_of
+from mailqueue.api.compat.mailgun.form import Form, form_of
 from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
@@ -40,14 +40,24 @@ _ONLY: Mapping[str, tuple[str, ...]] = {
 """Options that have no effect, with the values that describe what is done here."""
 
 
-async def create(call: RequestContext) -> Response:
-    """Add a domain: a DKIM key, pending until its record is in DNS."""
-    form = await form_of(call)
-    form.check_names(("name", *_ONLY))
+def check_options(form: Form, *names: str) -> None:
+    """Check that a form has these fields and options that describe what is done here, no others.
+
+    Raises:
+        InvalidField: it has a field that is not known.
+        NamedParameter: an option has another value.
+    """
+    form.check_names((*names, *_ONLY))
     for option, values in _ONLY.items():
         given = form.one(option)
         if given is not None and given.lower() not in values:
             raise NamedParameter(option, f"must be {values[0]}")
+
+
+async def create(call: RequestContext) -> Response:
+    """Add a domain: a DKIM key, pending until its record is in DNS."""
+    form = await form_of(call)
+    check_options(form, "name")
     name = form.one("name")
     if name is None:
         raise MissingParameter("name")
@@ -110,11 +120,7 @@ async def list_domain_keys(call: RequestContext) -> Response:
     """List the DKIM keys of a domain with their records."""
     await check_domain(call)
     domain = keys.domain_of(call.path["domain"])
-    items = [
-        {"signing_domain": domain, "selector": one.selector, "dns_record": record_of(one)}
-        for one in await _keys(call, domain)
-    ]
-    return json_answer({"items": items})
+    return json_answer({"items": [key_shown(one) for one in await _keys(call, domain)]})
 
 
 async def _keys(call: RequestContext, domain: str) -> list[DkimKey]:

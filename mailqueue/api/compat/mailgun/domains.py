@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from mailqueue.api.compat.mailgun import store as mailgun_store
-from mailqueue.api.compat.mailgun.faults import DomainNotFound
+from mailqueue.api.compat.mailgun.faults import DomainNotFound, NamedParameter
 from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
@@ -45,6 +45,30 @@ async def check_name(call: RequestContext, given: str) -> None:
     allowed = await _allowed(call)
     if allowed is not None and not any(covers(one, domain) for one in allowed):
         raise missing
+
+
+async def is_only(call: RequestContext, given: str) -> bool:
+    """Return whether a domain of the project's is the only one that it may send from.
+
+    Raises:
+        DomainNotFound: the domain is not one of the project's.
+    """
+    await check_name(call, given)
+    allowed = await _allowed(call)
+    own = keys.domain_of(given)
+    return bool(allowed) and all(one.lower().rpartition("@")[2] == own for one in allowed or ())
+
+
+async def check_only(call: RequestContext, given: str, *, field: str) -> None:
+    """Check that what would be limited to a domain is: API keys send from each of the project's.
+
+    Raises:
+        DomainNotFound: the domain is not one of the project's.
+        NamedParameter: the project may send from others, too.
+    """
+    if not await is_only(call, given):
+        why = "a key cannot be limited to a domain, and the project may send from others"
+        raise NamedParameter(field, why)
 
 
 async def index(call: RequestContext) -> Response:
@@ -87,6 +111,15 @@ def record_of(one: DkimKey) -> dict[str, object]:
         "valid": "valid" if is_valid else "unknown",
         "is_active": is_valid,
         "cached": [],
+    }
+
+
+def key_shown(one: DkimKey) -> dict[str, object]:
+    """Return a key with its record. Pure."""
+    return {
+        "signing_domain": one.domain,
+        "selector": one.selector,
+        "dns_record": record_of(one),
     }
 
 

@@ -24,6 +24,8 @@ from mailqueue.api.compat.mailgun.imports import IMPORT_ENDPOINTS
 from mailqueue.api.compat.mailgun.mailing_lists.lists import LIST_ENDPOINTS, check_no_list
 from mailqueue.api.compat.mailgun.mailing_lists.members import MEMBER_ENDPOINTS
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
+from mailqueue.api.compat.mailgun.managed.dkim_keys import DKIM_KEY_ENDPOINTS
+from mailqueue.api.compat.mailgun.managed.settings import DOMAIN_SETTING_ENDPOINTS
 from mailqueue.api.compat.mailgun.mime import accepted_message
 from mailqueue.api.compat.mailgun.options import MailgunOptions, options_of
 from mailqueue.api.compat.mailgun.suppressions import SUPPRESSION_ENDPOINTS
@@ -128,6 +130,8 @@ MAILGUN = CompatApi(
         sending_endpoint("/v3/{domain}/messages.mime", "Send a finished message.", send_mime),
         *DOMAIN_ENDPOINTS,
         *DOMAIN_CHANGE_ENDPOINTS,
+        *DOMAIN_SETTING_ENDPOINTS,
+        *DKIM_KEY_ENDPOINTS,
         *TRACKING_ENDPOINTS,
         *API_KEY_ENDPOINTS,
         *EVENT_ENDPOINTS,
