@@ -205,9 +205,11 @@ SELECT mailqueue.describe_columns('system_settings', ARRAY[
 SELECT mailqueue.describe_columns('project_rules', ARRAY[
     ['id', 'Id of the rule.'],
     ['project_id', 'Id of the project.'],
-    ['kind', 'sender_signature, tag_trigger, inbound_rule, contact_property, event_definition or automation.'],
+    ['kind', 'sender_signature, tag_trigger, inbound_rule, contact_property, event_definition, automation or '
+             'tag_description.'],
     ['subject', 'The address, the tag, the address or domain whose bounce mail is ignored, or the attribute.'],
-    ['settings', 'Name and reply address of a signature; whether opens are tracked; type, fallback of an attribute.'],
+    ['settings', 'Name and reply address of a signature; whether opens are tracked; type, fallback of an attribute; '
+                 'description of a tag.'],
     ['created_by', 'Author: API key, administrator or operating system user.'],
     ['created_at', 'Time at which the row was created.'],
     ['updated_at', 'Time of the last change.']

@@ -72,6 +72,8 @@ def test_a_shape_takes_no_path_from_ours() -> None:
     # /v1/dkim/{key_id}, of which no id is `keys`.
     assert {path for path in shaped if path.startswith("/v1")} == {
         "/v1/analytics/metrics",
+        "/v1/analytics/tags",
+        "/v1/analytics/tags/limits",
         "/v1/dkim/keys",
         "/v1/keys",
         "/v1/keys/{key_id}",

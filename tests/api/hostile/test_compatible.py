@@ -22,7 +22,11 @@ from tests.api.support.modes import credentials
 pytestmark = pytest.mark.anyio
 OF_FILES = "/import"
 """End of the paths whose body has a file."""
-IN_JSON = {"POST /v1/analytics/metrics"}
+IN_JSON = {
+    "POST /v1/analytics/metrics",
+    "POST /v1/analytics/tags",
+    "PUT /v1/analytics/tags",
+}
 """Requests of Mailgun's API whose body is no form."""
 BOUNDARY = "between"
 FILES = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}

@@ -12,6 +12,8 @@ from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.api_keys import API_KEY_ENDPOINTS
+from mailqueue.api.compat.mailgun.counts.account import ACCOUNT_TAG_ENDPOINTS
+from mailqueue.api.compat.mailgun.counts.described import DESCRIPTION_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.metrics import METRIC_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.tags import TAG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.totals import STATISTICS_ENDPOINTS
@@ -142,6 +144,8 @@ MAILGUN = CompatApi(
         *STATISTICS_ENDPOINTS,
         *METRIC_ENDPOINTS,
         *TAG_ENDPOINTS,
+        *DESCRIPTION_ENDPOINTS,
+        *ACCOUNT_TAG_ENDPOINTS,
         *LIST_ENDPOINTS,
         *MEMBER_ENDPOINTS,
     ),

@@ -74,6 +74,7 @@ _RATES: Mapping[str, str] = {
     "bounce_rate": "bounced_count",
 }
 """The count that each rate is the part of."""
+EVERY_METRIC = (*_SUMS, *_RATES)
 _Counts = dict[str, int]
 
 
@@ -161,7 +162,7 @@ async def metrics(call: RequestContext) -> Response:
         "items": found[page.skip : page.skip + page.limit],
     }
     if body.include_aggregates:
-        answer["aggregates"] = {"metrics": _shown(_sum(whole), body.metrics)}
+        answer["aggregates"] = {"metrics": shown_counts(whole, body.metrics)}
     return json_answer(answer)
 
 
@@ -248,9 +249,14 @@ def _items(starts: Starts, rows: Sequence[CountsRow], body: MetricQuery) -> list
             {"dimension": name, "value": of(n, value), "display_value": of(n, value)}
             for name, of in named.items()
         ]
-        counts = _shown(_sum(grouped[n, value]), body.metrics)
+        counts = shown_counts(grouped[n, value], body.metrics)
         items.append({"dimensions": dimensions, "metrics": counts})
     return items
+
+
+def shown_counts(rows: Sequence[CountsRow], names: Sequence[str]) -> dict[str, Any]:
+    """Return metrics of counts by name. Pure."""
+    return _shown(_sum(rows), names)
 
 
 def _sum(rows: Sequence[CountsRow]) -> _Counts:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from mailqueue.api.compat.mailgun.counts.described import MailgunTagQuery, descriptions
 from mailqueue.api.compat.mailgun.domains import check_domain
 from mailqueue.api.compat.mailgun.faults import MissingParameter, TagNotFound
 from mailqueue.api.compat.mailgun.pages import MailgunNamedPage, page_of, paging_of
@@ -31,12 +32,6 @@ class MailgunTagPage(RequestModel):
     prefix: StorableText | None = None
 
 
-class MailgunTagQuery(RequestModel):
-    """The query that names a tag."""
-
-    tag: StorableText | None = None
-
-
 async def index(call: RequestContext) -> Response:
     """List tags by name."""
     await check_domain(call)
@@ -49,7 +44,9 @@ async def index(call: RequestContext) -> Response:
         raise exc.named("tag") from None
     more = {} if query.prefix is None else {"prefix": query.prefix}
     paging = paging_of(call, chosen, [one.tag for one in page], pivot="tag", more=more)
-    return json_answer({"items": [_shown(one) for one in page], "paging": paging})
+    told = await descriptions(call)
+    items = [_shown(one, told.get(one.tag, "")) for one in page]
+    return json_answer({"items": items, "paging": paging})
 
 
 async def show(call: RequestContext) -> Response:
@@ -70,14 +67,14 @@ async def show_named(call: RequestContext) -> Response:
 async def _found(call: RequestContext, tag: str) -> dict[str, Any]:
     for one in await seen_tags(call):
         if one.tag == tag:
-            return _shown(one)
+            return _shown(one, (await descriptions(call)).get(tag, ""))
     raise TagNotFound("tag not found")
 
 
-def _shown(one: SeenTag) -> dict[str, Any]:
+def _shown(one: SeenTag, description: str) -> dict[str, Any]:
     return {
         "tag": one.tag,
-        "description": "",
+        "description": description,
         "first-seen": one.first.isoformat(),
         "last-seen": one.last.isoformat(),
     }

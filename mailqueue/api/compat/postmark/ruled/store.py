@@ -1,5 +1,5 @@
 """Rules of a project that compatible APIs manage: Postmark's signatures, tag triggers and inbound
-rules, and Resend's contact properties, events and automations.
+rules, Resend's contact properties, events and automations, and Mailgun's descriptions of tags.
 """
 
 from collections.abc import Iterable
@@ -26,6 +26,7 @@ class RuleKind(StrEnum):
     PROPERTY = "contact_property"
     EVENT = "event_definition"
     AUTOMATION = "automation"
+    DESCRIPTION = "tag_description"
 
 
 @dataclass(frozen=True, slots=True)
