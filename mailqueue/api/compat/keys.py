@@ -4,7 +4,7 @@ A key that the vendor would have removed is one that is revoked or expired here:
 """
 
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import NotFound
@@ -84,3 +84,20 @@ async def revoke_key(call: RequestContext, one: ApiKey) -> None:
     async with call.connection() as conn:
         await keys_manage.revoke_key_by_id(conn, call.caller.project_id, one.id)
     call.runtime.callers.forget()
+
+
+async def replace_key(call: RequestContext, one: ApiKey) -> IssuedKey:
+    """Replace a key by a new one of its name and scopes: the old one is refused from now on.
+
+    Raises:
+        Forbidden: it has a scope that the caller lacks.
+        InvalidField: the project has as many keys as it may have.
+        NotFound: the key was replaced or revoked meanwhile.
+    """
+    check_reach(call.caller, one.scopes, is_test=one.is_test)
+    async with call.connection() as conn:
+        made = await keys_manage.rotate_key(
+            conn, call.caller.project_id, one.id, grace=timedelta(0)
+        )
+    call.runtime.callers.forget()
+    return made

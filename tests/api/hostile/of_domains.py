@@ -21,6 +21,8 @@ OF_DOMAINS: dict[str, Any] = {
     "PUT /v1/analytics/tags": {"tag": "news", "description": "Newsletters"},
     "PUT /v3/{domain}/tags/{tag}": {"description": "Newsletters"},
     "PUT /v3/{domain}/tag": {"description": "Newsletters"},
+    "POST /v3/domains/{domain}/credentials": {"login": "alice@example.com", "password": "12345"},
+    "PUT /v3/domains/{domain}/credentials/{login}": {"password": "12345"},
     "POST /v1/keys": {"role": "sending", "description": "Shop", "expiration": "3600"},
     "POST /v3/domains": {"name": "news.example.com"},
     "POST /v1/dkim/keys": {"signing_domain": "news.example.com", "selector": "mail", "pem": "x"},

@@ -174,7 +174,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given |= {"stream": "outbound", "address": SUPPRESSED, "email": SUPPRESSED, "group_id": "7"}
     given |= {"suppression": SUPPRESSED, "bounce_id": "1", "page": "x", "webhook_number": "1"}
     given |= {"domain_id": modes.variables["dkim"], "domain_number": "1"}
-    given |= {"list_address": "dev@example.com", "member": SUPPRESSED}
+    given |= {"list_address": "dev@example.com", "member": SUPPRESSED, "login": "alice"}
     given |= {"event": "clicked", "template_id": MARK, "version_id": "1"}
     given |= dict.fromkeys(("segment", "segment_id"), modes.variables["list_id"])
     given |= {"topic_id": NO_TOPIC, "tag": "initial", "new_tag": "copied"}

@@ -12,6 +12,7 @@ from mailqueue.api.compat.batch import accept_together
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.mailgun import store as mailgun_store
 from mailqueue.api.compat.mailgun.api_keys import API_KEY_ENDPOINTS
+from mailqueue.api.compat.mailgun.clearing import CLEARING_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.account import ACCOUNT_TAG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.described import DESCRIPTION_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.metrics import METRIC_ENDPOINTS
@@ -26,6 +27,7 @@ from mailqueue.api.compat.mailgun.imports import IMPORT_ENDPOINTS
 from mailqueue.api.compat.mailgun.mailing_lists.lists import LIST_ENDPOINTS, check_no_list
 from mailqueue.api.compat.mailgun.mailing_lists.members import MEMBER_ENDPOINTS
 from mailqueue.api.compat.mailgun.mails import mails_of, parse_request
+from mailqueue.api.compat.mailgun.managed.credentials import CREDENTIAL_ENDPOINTS
 from mailqueue.api.compat.mailgun.managed.dkim_keys import DKIM_KEY_ENDPOINTS
 from mailqueue.api.compat.mailgun.managed.settings import DOMAIN_SETTING_ENDPOINTS
 from mailqueue.api.compat.mailgun.mime import accepted_message
@@ -136,9 +138,11 @@ MAILGUN = CompatApi(
         *DKIM_KEY_ENDPOINTS,
         *TRACKING_ENDPOINTS,
         *API_KEY_ENDPOINTS,
+        *CREDENTIAL_ENDPOINTS,
         *EVENT_ENDPOINTS,
         *IMPORT_ENDPOINTS,
         *SUPPRESSION_ENDPOINTS,
+        *CLEARING_ENDPOINTS,
         *WEBHOOK_ENDPOINTS,
         *TEMPLATE_ENDPOINTS,
         *STATISTICS_ENDPOINTS,
