@@ -71,6 +71,7 @@ def test_a_shape_takes_no_path_from_ours() -> None:
     # Mailgun's own /v1: our API has no such path, nor one with a variable in its place, but for
     # /v1/dkim/{key_id}, of which no id is `keys`.
     assert {path for path in shaped if path.startswith("/v1")} == {
+        "/v1/analytics/logs",
         "/v1/analytics/metrics",
         "/v1/analytics/tags",
         "/v1/analytics/tags/limits",
@@ -113,7 +114,7 @@ NOT_THERE = [
     ("sendgrid", "GET", "/v3/marketing/singlesends"),
     ("mailgun", "GET", "/v3/routes"),
     ("mailgun", "GET", "/v3/ip_pools"),
-    ("mailgun", "POST", "/v1/analytics/logs"),
+    ("mailgun", "POST", "/v1/analytics/usage/metrics"),
 ]
 FORMS = {
     "resend": lambda told: (set(told), told["message"]),

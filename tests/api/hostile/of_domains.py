@@ -13,6 +13,21 @@ OF_DOMAINS: dict[str, Any] = {
         "filter": {"AND": [{"attribute": "tag", "comparator": "=", "values": [{"value": "news"}]}]},
         "pagination": {"sort": "time:asc", "skip": 0, "limit": 10},
     },
+    "POST /v1/analytics/logs": {
+        "start": "Mon, 01 Jun 2026 00:00:00 +0000",
+        "end": "Tue, 02 Jun 2026 00:00:00 +0000",
+        "events": ["opened"],
+        "filter": {
+            "AND": [
+                {
+                    "attribute": "recipient",
+                    "comparator": "=",
+                    "values": [{"value": "a@example.com"}],
+                }
+            ]
+        },
+        "pagination": {"sort": "timestamp:asc", "limit": 10},
+    },
     "POST /v1/analytics/tags": {
         "tag": "news",
         "include_metrics": True,

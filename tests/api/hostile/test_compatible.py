@@ -23,6 +23,7 @@ pytestmark = pytest.mark.anyio
 OF_FILES = "/import"
 """End of the paths whose body has a file."""
 IN_JSON = {
+    "POST /v1/analytics/logs",
     "POST /v1/analytics/metrics",
     "POST /v1/analytics/tags",
     "PUT /v1/analytics/tags",

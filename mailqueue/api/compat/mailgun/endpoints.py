@@ -15,6 +15,7 @@ from mailqueue.api.compat.mailgun.api_keys import API_KEY_ENDPOINTS
 from mailqueue.api.compat.mailgun.clearing import CLEARING_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.account import ACCOUNT_TAG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.described import DESCRIPTION_ENDPOINTS
+from mailqueue.api.compat.mailgun.counts.logs import LOG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.metrics import METRIC_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.tags import TAG_ENDPOINTS
 from mailqueue.api.compat.mailgun.counts.totals import STATISTICS_ENDPOINTS
@@ -150,6 +151,7 @@ MAILGUN = CompatApi(
         *TAG_ENDPOINTS,
         *DESCRIPTION_ENDPOINTS,
         *ACCOUNT_TAG_ENDPOINTS,
+        *LOG_ENDPOINTS,
         *LIST_ENDPOINTS,
         *MEMBER_ENDPOINTS,
     ),

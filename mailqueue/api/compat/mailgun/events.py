@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
@@ -79,15 +79,43 @@ class MailgunEventQuery(RequestModel):
         return self.end is None or self.begin < self.end
 
 
+class EventPlace(NamedTuple):
+    """The page of a list: the way from an event on, and that event; without it the first page."""
+
+    direction: str = _NEXT
+    at: datetime | None = None
+    at_id: UUID | None = None
+
+
+class ListedEvent(NamedTuple):
+    """An event as Mailgun has it; None if another event says the same."""
+
+    row: EventOfEmail
+    shown: dict[str, Any] | None
+
+
 async def index(call: RequestContext) -> Response:
     """List events, on the page that the path names or on the first."""
     await check_domain(call)
     query = query_of(call, MailgunEventQuery)
-    direction, at, at_id = _NEXT, None, None
-    if "page" in call.path:
-        direction, at, at_id = _page(call.path["page"])
+    here = place_of(call.path["page"]) if "page" in call.path else EventPlace()
+    found = await read_events(call, query, here)
+    items = [one.shown for one in found if one.shown is not None]
+    events = [one.row for one in found]
+    paging = _paging(call, events, here, is_ascending=query.is_ascending)
+    return json_answer({"items": items, "paging": paging})
+
+
+async def read_events(
+    call: RequestContext, query: MailgunEventQuery, here: EventPlace
+) -> list[ListedEvent]:
+    """Return the events of a page in their order.
+
+    Raises:
+        InvalidField: neither a message nor a recipient is given, or a filter is invalid.
+    """
     project_id = call.caller.project_id
-    is_back = direction == _PREVIOUS
+    is_back = here.direction == _PREVIOUS
     addresses = None if query.recipient is None else _spellings(query.recipient)
     since, until = _between(query)
     async with call.connection() as conn:
@@ -98,30 +126,47 @@ async def index(call: RequestContext) -> Response:
             since=since,
             until=until,
             is_ascending=query.is_ascending != is_back,
-            at=at,
-            at_id=at_id,
+            at=here.at,
+            at_id=here.at_id,
             limit=query.limit,
         )
         found = await mailgun_store.list_events(conn, project_id, chosen)
         ids = list({one.email_id for one in found})
         emails = await mailgun_store.emails_of(conn, project_id, ids)
         recipients = await compat_store.list_recipients(conn, ids, project_id=project_id)
-    events = found[::-1] if is_back else found
     first = None if query.message_id is None else _email_id(query.message_id)
     facts = {one.id: (one, _facts(one, recipients, first_id=first or one.id)) for one in emails}
-    shown = [event_data_of(_event(one, *facts.get(one.email_id, (None, None)))) for one in events]
-    items = [one for one in shown if one is not None]
-    here = (direction, at, at_id)
-    paging = _paging(call, events, here, is_ascending=query.is_ascending)
-    return json_answer({"items": items, "paging": paging})
+    return [
+        ListedEvent(one, event_data_of(_event(one, *facts.get(one.email_id, (None, None)))))
+        for one in (found[::-1] if is_back else found)
+    ]
 
 
-def _page(given: str) -> tuple[str, datetime, UUID]:
+def next_page(event: EventOfEmail) -> str:
+    """Return the name of the page after an event. Pure."""
+    return cursor_of(_NEXT, event.occurred_at, event.id)
+
+
+def previous_page(event: EventOfEmail) -> str:
+    """Return the name of the page before an event. Pure."""
+    return cursor_of(_PREVIOUS, event.occurred_at, event.id)
+
+
+def last_page(*, is_ascending: bool) -> str:
+    """Return the name of the last page. Pure."""
+    return cursor_of(_PREVIOUS, *(_LATEST if is_ascending else _EARLIEST))
+
+
+def place_of(given: str, *, field: str = "page") -> EventPlace:
+    """Return the page of a name.
+
+    Raises:
+        InvalidField: there is no such page; `field` is the parameter that names it.
+    """
     try:
-        direction, at, at_id = key_of(given, str, datetime, UUID)
+        return EventPlace(*key_of(given, str, datetime, UUID))
     except InvalidField as exc:
-        raise exc.named("page") from None
-    return direction, at, at_id
+        raise exc.named(field) from None
 
 
 def _between(query: MailgunEventQuery) -> tuple[datetime | None, datetime | None]:
@@ -216,7 +261,7 @@ def _event(
 def _paging(
     call: RequestContext,
     events: Sequence[EventOfEmail],
-    here: tuple[str, datetime | None, UUID | None],
+    here: EventPlace,
     *,
     is_ascending: bool,
 ) -> dict[str, str]:
@@ -225,14 +270,14 @@ def _paging(
     given = urlencode(list(call.request.query_params.multi_items()))
 
     def url(direction: str, one: EventOfEmail | None) -> str:
-        at, at_id = here[1:] if one is None else (one.occurred_at, one.id)
+        at, at_id = (here.at, here.at_id) if one is None else (one.occurred_at, one.id)
         if at is None:
             return f"{base}?{given}"
         return f"{base}/{cursor_of(direction, at, at_id)}?{given}"
 
     return {
         "first": f"{base}?{given}",
-        "last": f"{base}/{cursor_of(_PREVIOUS, *(_LATEST if is_ascending else _EARLIEST))}?{given}",
+        "last": f"{base}/{last_page(is_ascending=is_ascending)}?{given}",
         "next": url(_NEXT, events[-1] if events else None),
         "previous": url(_PREVIOUS, events[0] if events else None),
     }
