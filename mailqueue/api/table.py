@@ -30,6 +30,7 @@ from mailqueue.api.sequences import endpoints as sequences_endpoints
 from mailqueue.api.suppression import categories
 from mailqueue.api.suppression import endpoints as suppression_endpoints
 from mailqueue.api.templates import endpoints as templates_endpoints
+from mailqueue.api.templates import pictures as templates_pictures
 from mailqueue.api.timed_events import endpoints as timed_events_endpoints
 from mailqueue.api.watch import notifications as watch_endpoints
 from mailqueue.api.webhooks import endpoints as webhooks_endpoints
@@ -55,6 +56,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *categories.ENDPOINTS,
     *webhooks_endpoints.ENDPOINTS,
     *templates_endpoints.ENDPOINTS,
+    *templates_pictures.ENDPOINTS,
     *senders_endpoints.ENDPOINTS,
     *byok.ENDPOINTS,
     *dkim.ENDPOINTS,

@@ -63,6 +63,7 @@ from mailqueue.console.templates import comparing as templates_comparing
 from mailqueue.console.templates import details as templates_details
 from mailqueue.console.templates import pages as templates_pages
 from mailqueue.console.templates import parts as templates_parts
+from mailqueue.console.templates import pictures as templates_pictures
 from mailqueue.console.templates import preview as templates_preview
 from mailqueue.console.templates import trying as templates_trying
 from mailqueue.console.templates import writing as templates_writing
@@ -128,6 +129,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *templates_pages.PAGES,
     *templates_writing.PAGES,
     *templates_parts.PAGES,
+    *templates_pictures.PAGES,
     *templates_acting.PAGES,
     *templates_details.PAGES,
     *templates_preview.PAGES,

@@ -109,3 +109,23 @@ class TemplatePart(Value):
     is_platform: bool
     updated_by: str
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePicture(Value):
+    """A picture that HTML of templates names by its URL."""
+
+    id: UUID
+    name: str
+    url: str | None
+    """Public URL; null where the installation has no MAILQUEUE_PUBLIC_URL."""
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`, as its bytes say."""
+    bytes: int
+    width: int
+    """Width in pixels."""
+    height: int
+    """Height in pixels."""
+    sha256: str
+    created_by: str
+    created_at: datetime

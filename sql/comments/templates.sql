@@ -50,3 +50,17 @@ SELECT mailqueue.describe_columns('template_parts', ARRAY[
     ['updated_by', 'Author of the last change.'],
     ['updated_at', 'Time of the last change.']
 ]);
+
+SELECT mailqueue.describe_columns('template_pictures', ARRAY[
+    ['id', 'Id of the picture.'],
+    ['project_id', 'Id of the project.'],
+    ['token', 'Random part of the public URL, by which anyone may fetch the picture.'],
+    ['name', 'File name, for people.'],
+    ['media_type', 'image/png, image/jpeg, image/gif or image/webp, as its bytes say.'],
+    ['width', 'Width in pixels.'],
+    ['height', 'Height in pixels.'],
+    ['sha256', 'SHA-256 of the bytes.'],
+    ['octets', 'The bytes, at most 1 MiB.'],
+    ['created_by', 'Author: API key, administrator, user of the console or operating system user.'],
+    ['created_at', 'Time at which it was stored.']
+]);

@@ -287,13 +287,13 @@ BEGIN
             integer, jsonb, text)',
 
         'SELECT ON mailqueue.templates, mailqueue.template_versions, mailqueue.template_texts,
-            mailqueue.template_parts',
-        'EXECUTE ON FUNCTION mailqueue.add_template(uuid, jsonb, text),
-            mailqueue.change_template(uuid, jsonb, text), mailqueue.remove_template(uuid, text),
-            mailqueue.add_template_version(uuid, jsonb, text),
+            mailqueue.template_parts, mailqueue.template_pictures',
+        'EXECUTE ON FUNCTION mailqueue.add_template(uuid, jsonb, text), mailqueue.remove_template(uuid, text),
+            mailqueue.add_template_version(uuid, jsonb, text), mailqueue.change_template(uuid, jsonb, text),
             mailqueue.publish_template(uuid, jsonb, text), mailqueue.archive_template(uuid, text),
-            mailqueue.put_template_part(uuid, text, text, text, text),
-            mailqueue.remove_template_part(uuid, text, text)'
+            mailqueue.put_template_part(uuid, text, text, text, text), mailqueue.remove_template_part(uuid, text, text),
+            mailqueue.add_template_picture(uuid, text, text, integer, integer, bytea, text),
+            mailqueue.remove_template_picture(uuid, uuid, text)'
     ] LOOP
         EXECUTE format('GRANT %s TO mailqueue_api', r);
     END LOOP;

@@ -144,3 +144,51 @@ ORDER BY o.name, o.project_id NULLS LAST;
 SELECT o.id, o.project_id, o.name, o.kind, o.source, o.updated_by, o.updated_at
 FROM mailqueue.template_parts AS o
 WHERE o.id = %(id)s AND (o.project_id = %(project_id)s OR o.project_id IS NULL);
+
+-- name: add_template_picture :value
+-- Store a picture, or find the one with the same bytes; its id.
+SELECT mailqueue.add_template_picture(%(project_id)s, %(name)s, %(media_type)s, %(width)s, %(height)s, %(octets)s,
+                                      %(by)s);
+
+-- name: remove_template_picture :value
+-- Delete a picture; false if there is none.
+SELECT mailqueue.remove_template_picture(%(project_id)s, %(id)s, %(by)s);
+
+-- name: list_template_pictures :many
+-- The pictures of a project, newest first, or one of them; with the domain of the project's links if DNS leads it here.
+SELECT o.id, o.token, o.name, o.media_type, octet_length(o.octets) AS bytes, o.width, o.height,
+       encode(o.sha256, 'hex') AS sha256, o.created_by, o.created_at,
+       CASE WHEN p.tracking_checked_at IS NOT NULL THEN p.tracking_domain END AS domain
+FROM mailqueue.template_pictures AS o
+JOIN mailqueue.projects AS p ON p.id = o.project_id
+WHERE o.project_id = %(project_id)s AND (%(id)s::uuid IS NULL OR o.id = %(id)s)
+ORDER BY o.id DESC;
+
+-- name: read_template_picture :maybe
+-- The bytes of a picture of a project.
+SELECT o.media_type, o.octets, encode(o.sha256, 'hex') AS sha256
+FROM mailqueue.template_pictures AS o
+WHERE o.project_id = %(project_id)s AND o.id = %(id)s;
+
+-- name: read_public_picture :maybe
+-- The bytes of the picture of a public URL.
+SELECT o.media_type, o.octets, encode(o.sha256, 'hex') AS sha256
+FROM mailqueue.template_pictures AS o
+WHERE o.token = %(token)s;
+
+-- name: list_templates_with_picture :many
+-- Slugs of the templates of a project whose published or newest version has the token of a picture in its HTML, or in a
+-- layout or partial that it uses.
+SELECT t.slug
+FROM mailqueue.templates AS t
+WHERE t.project_id = %(project_id)s
+  AND t.deleted_at IS NULL
+  AND EXISTS (
+      SELECT FROM mailqueue.template_versions AS v
+      JOIN mailqueue.template_texts AS x ON x.version_id = v.id
+      WHERE v.template_id = t.id
+        AND (v.status = 'published'
+             OR v.version = (SELECT max(n.version) FROM mailqueue.template_versions AS n WHERE n.template_id = t.id))
+        AND (strpos(x.html_body, %(token)s) > 0 OR strpos(x.parts::text, %(token)s) > 0))
+ORDER BY t.slug
+LIMIT %(limit)s;

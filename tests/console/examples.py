@@ -28,6 +28,7 @@ from tests.publishing import outboxes
 from tests.schedules import turning
 from tests.sequences import running
 from tests.templates.making import published
+from tests.templates.pictures import drawing
 from tests.watch import watching
 from tests.webhooks import delivering
 
@@ -238,6 +239,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "template": str(template.id),
         "platform_template": str(shared.id),
         "part_id": part,
+        "picture_id": str(await drawing.stored(conn, project_id)),
         "platform_part": platform_part,
         "version": "1",
         "number": "0",

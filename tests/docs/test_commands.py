@@ -11,7 +11,7 @@ import pytest
 from mailqueue.cli.main import main
 from tests.docs.reading import arguments_of, commands, shell_lines, spans
 
-_FILE = re.compile(r"[\w-]+\.(csv|html|json|txt|sql)")
+_FILE = re.compile(r"[\w-]+\.(csv|png|html|json|txt|sql)")
 _SPANS = sorted({span for _, span in spans() if re.match(r"mailqueue [a-z]", span)})
 
 

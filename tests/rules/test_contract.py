@@ -40,6 +40,7 @@ RELATIVES: Mapping[tuple[str, str], str] = {
     ("SenderHealth", "SenderCircuit"): "a row names its account",
     ("DryRunRecipient", "Recipient"): "an email that is not accepted has no outcome",
     ("VersionRow", "TemplateVersion"): "a row, with the id of its template",
+    ("PictureRow", "TemplatePicture"): "a row, with the token and domain that its URL is made of",
     ("WebhookRow", "Webhook"): "a row, with the id and name of its project",
 }
 # What a client says beyond the value of the API.

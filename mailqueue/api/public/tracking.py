@@ -102,14 +102,14 @@ class TrackingRoute(BaseRoute):
             if url is None:
                 return 200, _PICTURE, GIF
             # Any other URL than that of a web page, even from the database, is refused.
-            return _refused(scope, "missing") if web_address(url) is None else _elsewhere(url)
+            return refused(scope, "missing") if web_address(url) is None else _elsewhere(url)
         except (InvalidToken, NowhereToGo):
-            return _refused(scope, "missing") if is_click else (404, _sized(NO_LINK), NO_LINK)
+            return refused(scope, "missing") if is_click else (404, _sized(NO_LINK), NO_LINK)
         except (Unavailable, ConfigError, Locked, SealBroken) as exc:
             log.warning("tracking.failed", fault=type(exc).__name__)
             later = (b"retry-after", b"%d" % RETRY_SECONDS)
             status, headers, body = (
-                _refused(scope, "link_away") if is_click else (503, _sized(AWAY), AWAY)
+                refused(scope, "link_away") if is_click else (503, _sized(AWAY), AWAY)
             )
             return status, [*headers, later], body
 
@@ -134,7 +134,7 @@ class TrackingRoute(BaseRoute):
                 return await self._keyring.opener(conn, text)
 
 
-def _refused(scope: Scope, what: str) -> tuple[int, RawHeaders, bytes]:
+def refused(scope: Scope, what: str) -> tuple[int, RawHeaders, bytes]:
     """Return the page for a person whose click leads nowhere, in the browser's language."""
     query = scope["query_string"][:_MAX_QUERY_BYTES].decode("latin-1")
     accepted = scope[HEAD].get(b"accept-language", b"").decode("latin-1")

@@ -17,6 +17,7 @@ from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.templates.options import owner_of, owner_options, template_in
 from mailqueue.cli.templates.part import part
+from mailqueue.cli.templates.picture import picture
 from mailqueue.cli.templates.previews import clone, diff, preview
 from mailqueue.cli.templates.version import archive, publish, version
 from mailqueue.contract.page import Page
@@ -57,7 +58,7 @@ def template() -> None:
     """Write, preview and publish email templates."""
 
 
-for _command in (version, publish, archive, clone, diff, preview, part):
+for _command in (version, publish, archive, clone, diff, preview, part, picture):
     template.add_command(_command)
 
 

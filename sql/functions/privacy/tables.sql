@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION mailqueue.is_setting_table(p_name text) RETURNS boole
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT p_name = ANY (ARRAY['projects', 'api_keys', 'administrators', 'sender_accounts', 'templates',
-        'template_versions', 'template_texts',
+        'template_versions', 'template_texts', 'template_pictures',
         'template_parts', 'dkim_keys', 'domain_checks', 'domain_rechecks', 'domain_rates', 'routing_rules',
         'retry_ladders', 'pauses', 'retention_rules',
         'system_settings', 'subscription_categories', 'webhooks', 'inbound_endpoints', 'workers',

@@ -29,6 +29,7 @@ from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.comparing import ab_test, exported
 from tests.api.support.wired import MASTER
 from tests.bridge.keeping import note_queue, unhandled
+from tests.templates.pictures import drawing
 
 MARK = "zebra"
 """A text in every field of the one tenant that could be shown."""
@@ -223,7 +224,6 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     wanted = {"kind": "emails", "filter": {"campaign": MARK}}
     export = await made("/v1/analytics/export", wanted)
     content = f"email,last_name\nim-{ADDRESS},{MARK}\n"
-    imports = await importing.begun(http, key, content)
     issued = await made(f"{base}/api-keys", {"name": f"{MARK} two", "scopes": ["email:read"]})
     dkim = await made("/v1/dkim", {"domain": f"{MARK}.example.com"})
     await made("/v1/suppressions", {"emails": [f"no-{ADDRESS}"], "reason": "manual"})
@@ -262,7 +262,6 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
     await made("/v1/sequences", {"name": MARK, "category": MARK, "steps": steps})
     await made(f"/v1/sequences/{MARK}/publish", {})
     enrolled = await made(f"/v1/sequences/{MARK}/enrollments", {"email": f"en-{ADDRESS}"})
-    signing = await made("/v1/tracking-keys/rotate", {})
     listed = await http.get("/v1/suppressions", headers={"X-API-Key": key})
     return {
         **await watched(made),
@@ -270,7 +269,8 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "batch_id": batch["batch_id"],
         "operation_id": operation["id"],
         "export_id": export["id"],
-        **imports,
+        **await importing.begun(http, key, content),
+        **await drawing.uploaded(http, key, base, MARK),
         "ab_test_id": compared["id"],
         "schedule_id": scheduled["id"],
         "number": "1",
@@ -296,5 +296,5 @@ async def furnished(http: httpx2.AsyncClient, key: str, project: str) -> dict[st
         "delivery_id": tried["delivery_id"],
         "email": ADDRESS,
         "slug": MARK,
-        "tracking_key": signing["data"][0]["id"],
+        "tracking_key": (await made("/v1/tracking-keys/rotate", {}))["data"][0]["id"],
     }

@@ -12,6 +12,7 @@ from tests.api.support.document import DOCUMENT
 from tests.api.support.tenancy import dead_letter, notified
 from tests.clients.serving import Served
 from tests.stream.reading import read_stream
+from tests.templates.pictures import drawing
 
 ASKING_DNS = {"/v1/dkim/check"}
 ANN = "ann@example.com"
@@ -48,6 +49,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         site.add_template("welcome", subject="Hello", html="<p>Hello</p>")
         made(f"{BASE}/template-parts/footer", {"kind": "partial", "source": "<p>x</p>"}, "PUT")
         made(f"{BASE}/pauses", {"kind": "campaign", "name": "spring"})
+        picture = _uploaded(http)
         made("/v1/tracking-keys/rotate", {})
         made("/v1/categories", {"slug": "news", "name": "News"})
         made("/v1/suppressions", {"email": "bob@example.com"})
@@ -95,6 +97,7 @@ def seed(site: Served) -> tuple[str, dict[str, str]]:
         "outbox": "orders",
         "event_id": MESSAGE,
         "webhook_id": hook,
+        "picture_id": picture,
         "delivery_id": delivery,
         "batch_id": batch["batch_id"],
         "operation_id": operation,
@@ -141,6 +144,14 @@ def _automated(made: Callable[..., Any]) -> dict[str, str]:
         "enrollment_id": enrolled["enrollment_id"],
         "timed_event_id": timed,
     }
+
+
+def _uploaded(http: httpx2.Client) -> str:
+    """Upload a picture; return its id."""
+    path = f"{BASE}/template-pictures"
+    answer = http.post(path, params={"name": "logo.png"}, content=drawing.png())
+    assert answer.is_success, answer.text
+    return str(answer.json()["id"])
 
 
 def _watched(made: Callable[..., Any]) -> dict[str, str]:

@@ -93,6 +93,9 @@ ALLOWED = {
             "/{template}/preview/html",
             "/parts",
             "/parts/{part_id}",
+            "/pictures",
+            "/pictures/{picture_id}",
+            "/pictures/{picture_id}/file",
         )
     },
     **{
@@ -106,6 +109,8 @@ ALLOWED = {
             "/parts/new",
             "/parts/{part_id}/change",
             "/parts/{part_id}/remove",
+            "/pictures/new",
+            "/pictures/{picture_id}/remove",
         )
     },
     **{

@@ -19,6 +19,7 @@ UUIDS = frozenset(
         "filter_rule_id",
         "muted_sender_id",
         "notification_id",
+        "picture_id",
     )
 )
 ABOUT_BY_VARIABLE: Mapping[str, str] = {
@@ -42,6 +43,7 @@ ABOUT_BY_VARIABLE: Mapping[str, str] = {
     "template": "Id or slug of the template, such as `welcome`.",
     "version": "Id or number of the version, such as `3`.",
     "name": "Name of the layout or partial, such as `footer`, or of the user.",
+    "picture_id": "Id of the picture, from the list of pictures.",
     "webhook_id": "Id of the webhook, from the list of webhooks.",
     "tracking_key": "Id of the key, from the list of keys that sign links.",
     "enrollment_id": "Id of the enrollment.",

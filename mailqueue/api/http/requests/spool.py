@@ -48,7 +48,7 @@ async def _fill(file: BinaryIO, request: Request, max_bytes: int) -> None:
         if size > max_bytes:
             raise HTTPException(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"the list is too large: at most {max_bytes // (1024 * 1024)} MiB are allowed",
+                f"the body is too large: at most {max_bytes // (1024 * 1024)} MiB are allowed",
             )
         if loop.time() - began > BODY_SECONDS + size / LEAST_BYTES_A_SECOND:
             raise TimeoutError

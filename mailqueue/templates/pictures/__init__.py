@@ -1,0 +1,1 @@
+"""Pictures that HTML of templates names by a public URL."""
