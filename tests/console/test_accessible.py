@@ -28,6 +28,7 @@ NO_PAGES = {
     "/console/projects/{project}/suppressions/export",
     "/console/projects/{project}/exports/{export_id}/file",
     "/console/projects/{project}/templates/{template}/preview/html",
+    "/console/projects/{project}/templates/pictures/{picture_id}/file",
     "/console/templates/{platform_template}/preview/html",
     "/console/find/suggestions",
     "/console/dashboard/live",

@@ -125,7 +125,6 @@ def _form(context: PageContext, faults: Mapping[str, str] | None = None) -> Resp
         "templates/upload.html",
         status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
         faults=faults or {},
-        max_bytes=MAX_BYTES,
         path_of=path_of,
     )
 
