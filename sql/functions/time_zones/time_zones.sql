@@ -60,25 +60,56 @@ $$;
 COMMENT ON FUNCTION mailqueue.local_instants(timestamp, text) IS
     'The instants of a local time, earliest first: one; two when clocks are set back; none when they are set forward.';
 
+-- Most of the time no clock changes within 16 hours: then the last change before decides, and zone_offsets_near() is
+-- not asked. p_is_wall: the instant stands for a local time. One expression, so that plpgsql runs it without a call.
+CREATE OR REPLACE FUNCTION mailqueue.steady_offset(p_at timestamptz, p_zone text, p_is_wall boolean) RETURNS interval
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+    SELECT (SELECT l.utc_offset
+              FROM mailqueue.time_zones AS z
+             CROSS JOIN LATERAL (SELECT o.from_at, o.utc_offset FROM mailqueue.time_zone_offsets AS o
+                                  WHERE o.zone = z.rules
+                                    AND o.from_at <= p_at + CASE WHEN p_is_wall THEN interval '16 hours' ELSE '0' END
+                                  ORDER BY o.from_at DESC LIMIT 1) AS l
+             WHERE z.name = p_zone AND isfinite(p_at)
+               AND l.from_at <= p_at - CASE WHEN p_is_wall THEN interval '16 hours' ELSE '0' END
+               AND p_at < (SELECT r.until FROM mailqueue.time_zone_releases AS r) - interval '16 hours')
+$$;
+COMMENT ON FUNCTION mailqueue.steady_offset(timestamptz, text, boolean) IS
+    'The offset of a zone at an instant, or at a local time written as if it were UTC; NULL where clocks change near a '
+    'local time, or there are no rules.';
+
 CREATE OR REPLACE FUNCTION mailqueue.local_to_utc(p_wall timestamp, p_zone text) RETURNS timestamptz
-LANGUAGE sql STABLE STRICT SECURITY DEFINER PARALLEL SAFE
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT coalesce(min(i.at) FILTER (WHERE i.at >= o.from_at AND i.at < o.until),
-                    -- Clocks were set forward over it: the change itself is the first moment after it.
-                    min(o.from_at) FILTER (WHERE o.from_at > i.at))
-      FROM mailqueue.zone_offsets_near(p_wall AT TIME ZONE 'UTC', p_zone) AS o
-     CROSS JOIN LATERAL (SELECT p_wall AT TIME ZONE 'UTC' - o.utc_offset AS at) AS i
-$$;
+DECLARE
+    v_wall timestamptz := p_wall AT TIME ZONE 'UTC';
+    v_offset interval := mailqueue.steady_offset(v_wall, p_zone, true);
+BEGIN
+    IF v_offset IS NOT NULL THEN
+        RETURN v_wall - v_offset;
+    END IF;
+    RETURN (SELECT coalesce(min(i.at) FILTER (WHERE i.at >= o.from_at AND i.at < o.until),
+                            -- Clocks were set forward over it: the change itself is the first moment after it.
+                            min(o.from_at) FILTER (WHERE o.from_at > i.at))
+              FROM mailqueue.zone_offsets_near(v_wall, p_zone) AS o
+             CROSS JOIN LATERAL (SELECT v_wall - o.utc_offset AS at) AS i);
+END $$;
 COMMENT ON FUNCTION mailqueue.local_to_utc(timestamp, text) IS
     'The instant of a local time: the earlier of two, and the first moment after a gap for a local time within it.';
 
 CREATE OR REPLACE FUNCTION mailqueue.utc_to_local(p_at timestamptz, p_zone text) RETURNS timestamp
-LANGUAGE sql STABLE STRICT SECURITY DEFINER PARALLEL SAFE
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER PARALLEL SAFE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT (p_at + o.utc_offset) AT TIME ZONE 'UTC'
-      FROM mailqueue.zone_offsets_near(p_at, p_zone) AS o
-     WHERE p_at >= o.from_at AND p_at < o.until
-$$;
+DECLARE
+    v_offset interval := mailqueue.steady_offset(p_at, p_zone, false);
+BEGIN
+    IF v_offset IS NOT NULL THEN
+        RETURN (p_at + v_offset) AT TIME ZONE 'UTC';
+    END IF;
+    RETURN (SELECT (p_at + o.utc_offset) AT TIME ZONE 'UTC' FROM mailqueue.zone_offsets_near(p_at, p_zone) AS o
+             WHERE p_at >= o.from_at AND p_at < o.until);
+END $$;
 COMMENT ON FUNCTION mailqueue.utc_to_local(timestamptz, text) IS 'The local time of an instant in a time zone.';
