@@ -60,10 +60,12 @@ OVER = """
 
 
 @asynccontextmanager
-async def worker(database: DatabaseSettings, count: int) -> AsyncIterator[list[Workers]]:
-    """Run workers of the queue; yield them."""
+async def worker(
+    database: DatabaseSettings, count: int, *, queue: str = "timed-events"
+) -> AsyncIterator[list[Workers]]:
+    """Run workers of a queue; yield them."""
     with tempfile.TemporaryDirectory() as folder:
-        command = (sys.executable, "-m", "mailqueue", "worker", "timed-events")
+        command = (sys.executable, "-m", "mailqueue", "worker", queue)
         given = environment(database, folder)
         started = [
             Workers(await asyncio.create_subprocess_exec(*command, env=given)) for _ in range(count)

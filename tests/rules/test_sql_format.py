@@ -31,7 +31,6 @@ LONG_FUNCTIONS = {
     "next_steps": 109,
     "create_ab_test": 107,
     "erase_mail": 103,
-    "advance_enrollment": 101,
     "put_contact": 98,
     "accept_raw": 93,
     "gauges": 88,

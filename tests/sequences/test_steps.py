@@ -15,6 +15,7 @@ from tests.sequences.running import (
     sequence,
     state_of,
     steps_of,
+    template,
     turn,
 )
 
@@ -98,3 +99,25 @@ async def test_mail_knows_its_sequence_and_contact(conn: Conn) -> None:
             },
         },
     }
+
+
+async def test_a_step_that_is_refused_holds_up_no_other_that_is_due_with_it(conn: Conn) -> None:
+    """Mail of steps is made together first; the refused one is found, and it alone tries again."""
+    project = await project_with_template(conn)
+    await template(conn, project, "gone")
+    await sequence(conn, project, {"name": "a", "template": "hello"})
+    await sequence(conn, project, {"name": "b", "template": "gone"}, name="broken")
+    past = NOON - timedelta(days=800)
+    kept = []
+    for email, name in (("ann", "onboarding"), ("bob", "broken"), ("eve", "onboarding")):
+        one = await contact(conn, project, email=f"{email}@example.com")
+        kept.append((await enroll(conn, project, one, name=name, at=past))[0])
+    await conn.execute("UPDATE mailqueue.templates SET deleted_at = now() WHERE slug = 'gone'")
+
+    query = "SELECT id, outcome, reason FROM mailqueue.advance_enrollments(%s)"
+    found = {row[0]: row[1:] for row in await make.rows(conn, query, kept)}
+
+    assert [found[one][0] for one in kept] == ["completed", "retry", "completed"]
+    assert found[kept[1]][1] == 'step b: template: there is no template "gone"'
+    assert await mails(conn) == ["ann@example.com a", "eve@example.com a"]
+    assert [len(await steps_of(conn, one)) for one in kept] == [1, 0, 1]
