@@ -35,7 +35,7 @@ BEGIN
     RETURN QUERY
     SELECT e.id, e.claim_no, e.assigned_to, e.account_revision, e.project_id, e.attempts, e.recipients, e.unknowns,
            e.expires_at, e.category, e.recipient_email, e.recipient_name, e.custom_data, e.content_id, e.content_on
-      FROM mailqueue.claim_and_read(p_worker, p_limit, p_lease, p_avoid, false, false) AS e WHERE e.id IS NOT NULL;
+      FROM mailqueue.claim_and_read(p_worker, p_limit, p_lease, p_avoid, false, false) AS e WHERE e.kind = 'claim';
 END $$;
 COMMENT ON FUNCTION mailqueue.claim_emails(integer, integer, interval, integer[]) IS
     'Claim due mail of about so many recipients for one worker, without its contents.';

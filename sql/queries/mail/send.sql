@@ -9,13 +9,13 @@ CROSS JOIN mailqueue.gather_lanes() AS g;
 
 -- name: claim_emails :many
 -- Claim up to a batch of due mail for one worker, with limits reserved, and read its contents and recipients. Rows
--- locked by other claims are skipped; accounts whose servers do not respond to this worker are avoided. Rows without an
--- id follow the mails: one for each content, and a last one, whether more can be claimed now and the seconds until the
--- next block of a lane ends.
-SELECT id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns, expires_at, category,
-       recipient_email, recipient_name, custom_data, content_id, content_on, found_content_id, subject, html_body,
-       text_body, from_email, from_name, reply_to, headers, files, template_version_id, template_language,
-       tracking_options, header_recipients, several, send_at, verdict, reason, stopped, is_left,
+-- locked by other claims are skipped; accounts whose servers do not respond to this worker are avoided. Rows of the
+-- kind claim are followed by those of the kind content, and by one of the kind verdict: whether more can be claimed
+-- now, and the seconds until the next block of a lane ends.
+SELECT kind, send_at, id, claim_no, assigned_to, account_revision, project_id, attempts, recipients, unknowns,
+       expires_at, category, recipient_email, recipient_name, custom_data, content_id, content_on, several,
+       found_content_id, subject, html_body, text_body, from_email, from_name, reply_to, headers, files,
+       template_version_id, template_language, tracking_options, header_recipients, verdict, reason, stopped, is_left,
        extract(epoch FROM next_wake)::double precision AS next_wake
 FROM mailqueue.claim_and_read(%(worker)s, %(limit)s, %(lease)s, %(avoid)s, true, %(may_mark)s);
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -69,8 +70,18 @@ class Taken(NamedTuple):
     claimed_at: float = 0.0
 
 
+class RowKind(StrEnum):
+    """What a row of the answer to a claim is; columns of other kinds are NULL."""
+
+    CLAIM = "claim"
+    CONTENT = "content"
+    VERDICT = "verdict"
+
+
 class _Row(NamedTuple):
-    id: UUID | None  # None: a content, or the last row
+    kind: str
+    send_at: float | None  # seconds since 1970; of the verdict the time of the database
+    id: UUID  # this and the following: of a claim
     claim_no: int
     assigned_to: int
     account_revision: int
@@ -85,7 +96,8 @@ class _Row(NamedTuple):
     custom_data: Any
     content_id: int
     content_on: date
-    found_content_id: int | None  # None: an email, or the last row
+    several: list[tuple[str, str, str | None, str]] | None
+    found_content_id: int  # this and the following: of a content
     subject: str
     html_body: str | None
     text_body: str | None
@@ -98,17 +110,15 @@ class _Row(NamedTuple):
     template_language: str | None
     tracking_options: int | None
     header_recipients: dict[str, list[str]] | None
-    several: list[tuple[str, str, str | None, str]] | None
-    send_at: float | None  # seconds since 1970; in the last row the time of the database
-    verdict: str | None  # this and the following in the last row; None: not marked
+    verdict: str | None  # this and the following: of the verdict; None: not marked
     reason: str | None
     stopped: list[str] | None
     is_left: bool
     next_wake: float | None
 
 
-_CONTENT = _Row._fields.index("found_content_id")
-_AFTER_CONTENT = _Row._fields.index("several")
+_CLAIM, _AFTER_CLAIM = _Row._fields.index("id"), _Row._fields.index("several")
+_CONTENT, _AFTER_CONTENT = _Row._fields.index("found_content_id"), _Row._fields.index("verdict")
 
 
 async def take(
@@ -139,31 +149,27 @@ async def take(
         rows = await fetch.many(conn, "claim_emails", asked, _Row)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
-    last = rows.pop()
-    emails = [row for row in rows if row.id is not None]
+    emails: list[ClaimedEmail] = []
+    contents: dict[int, EmailContent] = {}
+    recipients: dict[UUID, tuple[EmailRecipient, ...]] = {}
+    send_at: dict[UUID, float] = {}
     marks = None
-    if emails and emails[0].id is not None and last.verdict is not None:  # of the only email
-        mark = Mark(emails[0].id, MarkVerdict(last.verdict), last.reason, tuple(last.stopped or ()))
+    for row in rows:
+        if row.kind == RowKind.CLAIM:
+            emails.append(ClaimedEmail._make(row[_CLAIM:_AFTER_CLAIM]))
+            if row.several:
+                recipients[row.id] = tuple([EmailRecipient(row.id, *one) for one in row.several])
+            if row.send_at is not None:
+                send_at[row.id] = row.send_at
+        elif row.kind == RowKind.CONTENT:
+            contents[row.found_content_id] = EmailContent._make(row[_CONTENT:_AFTER_CONTENT])
+    end = rows[-1]  # the verdict
+    if emails and end.verdict is not None:  # of the only email
+        mark = Mark(emails[0].id, MarkVerdict(end.verdict), end.reason, tuple(end.stopped or ()))
         is_plain = mark.verdict is MarkVerdict.GO and not mark.stopped
         marks = Marks({} if is_plain else {mark.id: mark})
-    return Taken(
-        [ClaimedEmail._make(row[:_CONTENT]) for row in emails],
-        {
-            row.found_content_id: EmailContent._make(row[_CONTENT:_AFTER_CONTENT])
-            for row in rows[len(emails) :]
-            if row.found_content_id is not None
-        },
-        {
-            row.id: tuple([EmailRecipient(row.id, *one) for one in row.several])
-            for row in emails
-            if row.id is not None and row.several
-        },
-        marks,
-        last.is_left,
-        last.next_wake,
-        {row.id: row.send_at for row in rows if row.send_at is not None and row.id is not None},
-        last.send_at or 0.0,
-    )
+    at = end.send_at or 0.0
+    return Taken(emails, contents, recipients, marks, end.is_left, end.next_wake, send_at, at)
 
 
 async def claim(
