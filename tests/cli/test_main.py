@@ -120,3 +120,19 @@ def test_up_refuses_a_faulty_setting_before_it_loads_what_it_runs() -> None:
     assert "CODE 4" in done.stdout
     assert "MAILQUEUE_PORT" in done.stderr
     assert "LOADED []" in done.stdout
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("module", ["send", "queues"])
+def test_the_parent_of_workers_loads_neither_what_they_run_nor_the_http_server(module: str) -> None:
+    heavy = ("starlette", "mailqueue.api", "mailqueue.mail.send", "mailqueue.rendering")
+    script = (
+        f"import sys, mailqueue.cli.worker.{module}\n"
+        f"print('LOADED', [name for name in {heavy!r} if name in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+
+    assert done.stdout == "LOADED []\n"

@@ -5,6 +5,7 @@ import sys
 from mailqueue.cli.main import load, main
 from mailqueue.cli.support.loading import load_module
 from mailqueue.cli.worker.commands import COMMANDS
+from mailqueue.cli.worker.send import SENDING
 from mailqueue.core.queues.registry import QUEUES
 from mailqueue.process.starting.server import serve
 
@@ -13,6 +14,7 @@ def load_all() -> None:
     """Load what worker processes use."""
     for name in ("send", *(spec.name for spec in QUEUES)):
         load(COMMANDS[name])
+    load_module(SENDING)
     for spec in QUEUES:
         load_module(spec.handler.partition(":")[0])
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import click
 import uvloop
 
-from mailqueue.api.metrics.serving import metrics_beside
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
+from mailqueue.cli.worker.metrics import worker_metrics
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.queues.registry import ALONE_MEMORY_BYTES, QUEUES, queue_named
 from mailqueue.db.migrate import require_current
@@ -113,7 +113,7 @@ async def _run_in_child(
     async with (
         signals.stop_signal() as stop,
         supervised(stop) as tell_ready,
-        metrics_beside(settings),
+        worker_metrics(settings),
     ):
         options = [] if in_flight is None else [f"--in-flight={in_flight}"]
         children = [queue_children(queues, options)]

@@ -7,9 +7,10 @@ from uuid import UUID
 import click
 import uvloop
 
-from mailqueue.api.metrics.serving import metrics_beside
+from mailqueue.cli.support.loading import load_module
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.settings import command_settings
+from mailqueue.cli.worker.metrics import worker_metrics
 from mailqueue.core.queues.registry import ALONE_MEMORY_BYTES
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
@@ -22,7 +23,9 @@ from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging
 from mailqueue.telemetry.metrics.memory import MEMORY
 from mailqueue.telemetry.supervisor import supervised
-from mailqueue.wiring import sending
+
+SENDING = "mailqueue.wiring.sending"
+"""What the processes that send load."""
 
 
 @click.command(
@@ -69,6 +72,7 @@ async def _send_here(
     settings: Settings, *, launch_id: UUID, memory: int | None, is_alone: bool
 ) -> None:
     await _prepare(settings, is_parent=False)
+    sending = load_module(SENDING)  # the parent sends nothing, and has its memory for itself
     async with signals.stop_signal(ends_with_parent=True) as stop:
         signals.relax_garbage_collection()
         signals.raise_open_files_limit()
@@ -87,7 +91,7 @@ async def _send_in_children(settings: Settings) -> None:
     async with (
         signals.stop_signal() as stop,
         supervised(stop) as tell_ready,
-        metrics_beside(settings),
+        worker_metrics(settings),
     ):
         await WorkerPool(settings, sending_children(settings)).run(stop, ready=tell_ready)
 
