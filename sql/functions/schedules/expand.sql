@@ -91,8 +91,7 @@ DECLARE
     v_given integer; v_place integer; v_contact uuid;
     v_keys text[]; v_zones text[]; v_sources text[]; v_times timestamptz[]; v_messages jsonb;
     v_nexts bigint[]; v_recipients jsonb[]; v_contacts uuid[]; v_places integer[];
-    v_present uuid[];
-    v_ids uuid[]; v_rejected bigint; v_queued bigint; v_suppressed bigint; v_reason text;
+    v_present uuid[]; v_ids uuid[]; v_rejected bigint; v_queued bigint; v_suppressed bigint; v_reason text;
     v_batch uuid;
     v_is_over boolean;
 BEGIN
@@ -128,10 +127,11 @@ BEGIN
     WITH next AS MATERIALIZED (
         SELECT x.*, mailqueue.address_key(x.recipient ->> 'email') AS key
           FROM unnest(v_nexts, v_recipients, v_contacts, v_places) AS x(n, recipient, contact_id, place)
-    ), fresh AS MATERIALIZED (
+    ), fresh AS MATERIALIZED (                               -- keys as an array: each is one step of the index
         SELECT DISTINCT ON (x.key) x.* FROM next AS x
          WHERE x.key IS NOT NULL AND (x.contact_id IS NULL OR x.contact_id = ANY (v_present))
-           AND NOT EXISTS (SELECT FROM mailqueue.schedule_recipients AS o WHERE o.run_id = p_id AND o.email_key = x.key)
+           AND x.key <> ALL (ARRAY(SELECT o.email_key FROM mailqueue.schedule_recipients AS o
+                                    WHERE o.run_id = p_id AND o.email_key = ANY (ARRAY(SELECT y.key FROM next AS y))))
          ORDER BY x.key, x.n
     ), zoned AS MATERIALIZED (
         SELECT f.*, z.zone, z.source
