@@ -1,7 +1,7 @@
 """Export all that is stored about a person as JSON: mail, records that name them, archives."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,9 +36,10 @@ async def export_person(
     spellings: Sequence[str],
     *,
     context: MaintenanceContext | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return all that a project stores about a person; without archive stores, only what is in
-    tables.
+    tables; besides their mail, from `only` these tables.
 
     Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
@@ -47,6 +48,8 @@ async def export_person(
     async with lend() as conn:
         tables = await store.tables(conn)
     for table in tables:
+        if only is not None and table.parent not in only:
+            continue
         for pages in steps(table):
             async with lend() as conn:
                 some = await store.read_mentions(

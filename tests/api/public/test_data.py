@@ -96,6 +96,39 @@ async def test_the_link_goes_to_the_address_and_leads_to_all_that_is_stored(
     assert "recipient" in audited[2][1]
 
 
+async def test_what_only_mentions_a_person_stays_with_those_whom_it_is_about(shop: Leaving) -> None:
+    ann, ben = someone(), someone()
+    await shop.mail(ben, html_body=f"<p>{ann} invites you: https://example.com/join/SECRET</p>")
+    for email, why in ((ben, f"the same person as {ann}"), (ann, "asked by phone")):
+        asking = {"email": email, "category": "marketing", "detail": why}
+        answer = await shop.http.post(
+            "/v1/suppressions", json=asking, headers={"X-API-Key": shop.key}
+        )
+        assert answer.status_code == 200, answer.text
+    link = await asked(shop, ann)
+    await worked(shop)
+    file = await shop.http.post(link, data=DOWNLOAD)
+
+    assert "asked by phone" in file.text
+    assert [text for text in (ben, "SECRET", "the same person") if text in file.text] == []
+
+
+async def test_a_mail_to_several_names_no_other_recipient_to_each_of_them(shop: Leaving) -> None:
+    ann, ben, eve = someone(), someone(), someone()
+    message = {"to": ann, "cc": [ben], "bcc": [eve], "subject": "To us", "text": "Hello"}
+    sent = await shop.http.post("/v1/send", json=message, headers={"X-API-Key": shop.key})
+    assert sent.status_code == 202, sent.text
+    named = {}
+    for who in (ann, ben, eve):
+        link = await asked(shop, who)
+        await worked(shop)
+        text = (await shop.http.post(link, data=DOWNLOAD)).text
+        assert "To us" in text
+        named[who] = [one for one in (ann, ben, eve) if one in text]
+
+    assert named == {who: [who] for who in (ann, ben, eve)}
+
+
 async def test_a_second_request_within_a_day_sends_nothing(shop: Leaving) -> None:
     who = someone()
     await asked(shop, who)
