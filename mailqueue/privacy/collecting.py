@@ -1,17 +1,18 @@
 """Collect what is stored about a person as lines of JSON, for a file that the person gets."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from mailqueue.core.address import parse_address
+from mailqueue.core.json.reading import read_json
 from mailqueue.core.json.writing import write_json
-from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.privacy.exporting import export_person
+from mailqueue.privacy import store
+from mailqueue.privacy.exporting import mails, mentions
 from mailqueue.privacy.model import ProjectName
+from mailqueue.privacy.persons import lending
 from mailqueue.settings.environment import DatabaseSettings
 
 OWN_BY: Mapping[str, str] = {
@@ -42,8 +43,9 @@ _NOT_READ = "records in files of the archive are not in this file: ask for them"
 
 async def collect(
     database: DatabaseSettings, project_id: UUID, project: str, address: str
-) -> list[str]:
-    """Return the mail to an address, and the rows that are about it: each has table and record.
+) -> AsyncGenerator[list[str]]:
+    """Yield the mail to an address, and the rows that are about it, some at a time: each has table
+    and record.
 
     An email has its content, events and attempts with it, under the table `mails`.
 
@@ -51,26 +53,25 @@ async def collect(
         InvalidAddress: the text is not an address.
     """
     spellings = parse_address(address).spellings
+    named = ProjectName(project_id, project)
     async with connect(database) as conn:
-        found = await export_person(
-            partial(_transaction, conn), ProjectName(project_id, project), spellings, only=OWN_BY
-        )
-    rows = [_row("mails", _without_others(mail, spellings)) for mail in found["mails"]]
-    rows += [
-        _row(table, record)
-        for table, some in found["records"].items()
-        for record in some
-        if _is_own(table, record, spellings)
-    ]
-    if found["archives"]:
-        rows.append(_row("archives", {"note": _NOT_READ}))
-    return rows
+        lend = lending(conn)
+        async for some in mails(lend, named, spellings):
+            yield await asyncio.to_thread(_mail_rows, some, spellings)
+        async for table, rows in mentions(lend, named, spellings, only=OWN_BY):
+            records = [(table, read_json(row)) for row in rows]
+            yield [_row(*one) for one in records if _is_own(*one, spellings)]
+        async with lend() as conn:
+            hashes = await store.hashes(conn, project_id, spellings)
+            known = await store.known_by_hash(conn, project_id, hashes)
+            has_archives = await store.has_archives(conn, project_id)
+        yield [_row(one.name, read_json(one.doc)) for one in known]
+        if has_archives:
+            yield [_row("archives", {"note": _NOT_READ})]
 
 
-@asynccontextmanager
-async def _transaction(conn: Conn) -> AsyncIterator[Conn]:
-    async with conn.transaction():
-        yield conn
+def _mail_rows(some: Sequence[Mapping[str, Any]], spellings: Sequence[str]) -> list[str]:
+    return [_row("mails", _without_others(one, spellings)) for one in some]
 
 
 def _row(table: str, record: Mapping[str, object]) -> str:
@@ -78,9 +79,8 @@ def _row(table: str, record: Mapping[str, object]) -> str:
 
 
 def _is_own(table: str, record: Mapping[str, Any], spellings: Sequence[str]) -> bool:
-    """Return whether a row is about the person; without an address, it was found by its hash."""
-    address = record.get(OWN_BY[table])
-    return address is None or str(address).lower() in spellings
+    """Return whether a row is about the person. Pure."""
+    return str(record.get(OWN_BY[table])).lower() in spellings
 
 
 def _without_others(mail: Mapping[str, Any], spellings: Sequence[str]) -> dict[str, Any]:

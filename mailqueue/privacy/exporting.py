@@ -1,7 +1,8 @@
 """Export all that is stored about a person as JSON: mail, records that name them, archives."""
 
+import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -36,14 +37,34 @@ async def export_person(
     spellings: Sequence[str],
     *,
     context: MaintenanceContext | None = None,
-    only: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return all that a project stores about a person; without archive stores, only what is in
-    tables; besides their mail, from `only` these tables.
+    tables.
 
     Bytes are in PostgreSQL's escape format: ASCII as it is, others as \\ooo.
     """
     named: Records = {}
+    async for table, some in mentions(lend, project, spellings):
+        named.setdefault(table, []).extend(map(read_json, some))
+    found = await _of_tables(lend, project, spellings, named)
+    if context is None:
+        async with lend() as conn:
+            found["archives"] = "not read" if await store.has_archives(conn, project.id) else {}
+    else:
+        found["archives"] = await _archived(context, await _files(context), project, spellings)
+    return found
+
+
+async def mentions(
+    lend: Lend,
+    project: ProjectName,
+    spellings: Sequence[str],
+    *,
+    only: Collection[str] | None = None,
+) -> AsyncIterator[tuple[str, list[str]]]:
+    """Yield rows of a project's tables, or of `only` some, that name a person, as JSON, some pages
+    at a time, each time with the name of their table.
+    """
     pattern = search_of(spellings)
     async with lend() as conn:
         tables = await store.tables(conn)
@@ -56,14 +77,7 @@ async def export_person(
                     conn, project.id, table.name, pattern=pattern, pages=pages
                 )
             if some:
-                named.setdefault(table.parent, []).extend(map(read_json, some))
-    found = await _of_tables(lend, project, spellings, named)
-    if context is None:
-        async with lend() as conn:
-            found["archives"] = "not read" if await store.has_archives(conn, project.id) else {}
-    else:
-        found["archives"] = await _archived(context, await _files(context), project, spellings)
-    return found
+                yield table.parent, some
 
 
 async def export_from_all(
@@ -109,8 +123,8 @@ async def _of_tables(
     lend: Lend, project: ProjectName, spellings: Sequence[str], named: Records
 ) -> dict[str, Any]:
     """Return what tables store about a person; `named` are the rows that name them."""
-    mails = await _mails(lend, project, spellings)
-    known = _contents_in(mails)
+    theirs = [one async for some in mails(lend, project, spellings) for one in some]
+    known = _contents_in(theirs)
     matcher = matcher_of(spellings)
     records: Records = {}
     for table, rows in named.items():
@@ -120,22 +134,29 @@ async def _of_tables(
         hashes = await store.hashes(conn, project.id, spellings)
         for one in await store.known_by_hash(conn, project.id, hashes):
             records.setdefault(one.name, []).append(read_json(one.doc))
-    return {"project": project.name, "mails": mails, "records": records}
+    return {"project": project.name, "mails": theirs, "records": records}
 
 
-async def _mails(
+async def mails(
     lend: Lend, project: ProjectName, spellings: Sequence[str]
-) -> list[dict[str, Any]]:
-    mails, after, matcher = list[dict[str, Any]](), store.NIL, matcher_of(spellings)
+) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield the mail to a person with its content, events and attempts, some at a time."""
+    after, matcher = store.NIL, matcher_of(spellings)
     while True:
         async with lend() as conn:
             some = await store.mail_of(
                 conn, project.id, spellings, after=after, limit=MAILS_TOGETHER
             )
-        mails += [_mail(read_json(each), matcher) for each in some]
+        if some:
+            found = await asyncio.to_thread(_mails_of, some, matcher)
+            yield found
+            after = UUID(found[-1]["id"])
         if len(some) < MAILS_TOGETHER:
-            return mails
-        after = UUID(mails[-1]["id"])
+            return
+
+
+def _mails_of(documents: Sequence[str], matcher: re.Pattern[str]) -> list[dict[str, Any]]:
+    return [_mail(read_json(each), matcher) for each in documents]
 
 
 def _mail(found: dict[str, Any], matcher: re.Pattern[str]) -> dict[str, Any]:

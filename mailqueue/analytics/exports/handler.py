@@ -2,7 +2,8 @@
 
 import asyncio
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -24,8 +25,11 @@ PAGE_ROWS = 2_000
 """Rows that are read, and written as one part, in one transaction."""
 MAX_PAGES = 200
 """Pages after which an export lets others of the queue go first."""
-Collect = Callable[[UUID, str, str], Awaitable[Sequence[str]]]
-"""Returns lines of JSON about a person: of a project, by its name, and an address."""
+PART_CHARACTERS = 1024 * 1024
+"""Characters of what is stored about a person after which a part ends."""
+Collect = Callable[[UUID, str, str], AsyncGenerator[Sequence[str]]]
+"""Yields lines of JSON about a person, some at a time: of a project, by its name, and an address.
+"""
 FULL = "the files of the project's exports are as large as they may be together"
 
 
@@ -64,10 +68,7 @@ class ExportHandler(Handler[ClaimedExport, ExportEnd]):
             page = await self._link.call(step)
             state = page.state
             if state == "person":
-                address, project = page.lines
-                lines = await self._collect(row.project_id, project, address)
-                reach("export.collected")
-                state = await self._link.call(partial(self._write_person, row=row, lines=lines))
+                state = await self._of_person(row, *page.lines)
             reach("export.written")
             match state:
                 case "more":
@@ -101,26 +102,43 @@ class ExportHandler(Handler[ClaimedExport, ExportEnd]):
         async with conn.transaction():
             page = await self._read(conn, row)
             if page.state == "person":
-                place = _place_of(row)
+                place = _place_of(row, 0)
                 await store.write_part(conn, row.id, place=place, rows=0, size=0, data=b"")
             elif page.state in ("more", "last"):
                 await self._write(conn, row, page, page.lines, page.place)
         return page
 
-    async def _write_person(self, conn: Conn, *, row: ClaimedExport, lines: Sequence[str]) -> str:
-        """Write what was collected about a person; return the state. Safe to repeat."""
-        place = _place_of(row)
+    async def _of_person(self, row: ClaimedExport, address: str, project: str) -> str:
+        """Write what is stored about a person as it is collected; return the state."""
+        number = 0
+        async with aclosing(self._collect(row.project_id, project, address)) as collected:
+            async for lines in collected:
+                reach("export.collected")
+                for part in _parts_of(lines, self._page_rows):
+                    write = partial(self._write_person, row=row, lines=part, number=number)
+                    state = await self._link.call(write)
+                    if state != "person":
+                        return state
+                    number += 1
+        return await self._link.call(partial(self._write_person, row=row, lines=(), number=number))
+
+    async def _write_person(
+        self, conn: Conn, *, row: ClaimedExport, lines: Sequence[str], number: int
+    ) -> str:
+        """Write a part about a person, or without lines the end; return the state. Safe to repeat:
+        the place has the number of the next part.
+        """
+        after = _place_of(row, number + 1) if lines else None
         async with conn.transaction():
             page = await self._read(conn, row)
             if page.state != "person":
                 return page.state
-            if page.place != place:
+            if lines and page.place == after:
+                return "person"
+            if page.place != _place_of(row, number):
                 return "more"  # a person was erased meanwhile: collect again
-            for start in range(0, len(lines), self._page_rows):
-                some = lines[start : start + self._page_rows]
-                await self._write(conn, row, page, some, place)
-            await store.write_part(conn, row.id, place=None, rows=0, size=0, data=b"")
-        return "last"
+            await self._write(conn, row, page, lines, after)
+        return "person" if lines else "last"
 
     async def _read(self, conn: Conn, row: ClaimedExport) -> ExportPage:
         limit, most = self._page_rows, MAX_STORED_BYTES
@@ -142,9 +160,19 @@ class ExportHandler(Handler[ClaimedExport, ExportEnd]):
         await store.write_part(conn, row.id, place=place, rows=len(lines), size=size, data=data)
 
 
-def _place_of(row: ClaimedExport) -> dict[str, object]:
-    """Return the place of an export of a person while a claim collects. Pure."""
-    return {"claim": row.claim_no}
+def _place_of(row: ClaimedExport, number: int) -> dict[str, object]:
+    """Return the place of an export of a person while a claim collects its next part. Pure."""
+    return {"claim": row.claim_no, "part": number}
+
+
+def _parts_of(lines: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+    """Yield lines in parts of at most so many, and of about PART_CHARACTERS. Pure."""
+    start, size = 0, 0
+    for end, line in enumerate(lines, 1):
+        size += len(line)
+        if size >= PART_CHARACTERS or end - start >= most or end == len(lines):
+            yield lines[start:end]
+            start, size = end, 0
 
 
 def _compressed(lines: Sequence[str], kind: ExportKind, form: ExportFormat) -> tuple[int, bytes]:

@@ -24,6 +24,12 @@ BEGIN
         state := 'full';
     ELSIF e.kind = 'person' THEN
         state := 'person';                                   -- read in many transactions; place has the claim
+        IF e.parts > 0 AND e.place ->> 'claim' IS DISTINCT FROM p_claim::text THEN  -- of a claim that ended before
+            DELETE FROM mailqueue.export_parts AS o WHERE o.export_id = p_id;
+            UPDATE mailqueue.exports AS x SET place = NULL, rows = 0, parts = 0, bytes = 0, stored_bytes = 0
+             WHERE x.id = p_id;
+            e.place := NULL;
+        END IF;
         kind := e.kind;
         format := e.format;
         place := e.place;

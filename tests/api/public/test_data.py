@@ -1,14 +1,14 @@
 """A person asks for what is stored about them, and gets it by a link that goes to the address."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
 import pytest
 from structlog.testing import capture_logs
 
-from mailqueue.analytics.exports.handler import ExportHandler
+from mailqueue.analytics.exports.handler import PART_CHARACTERS, ExportHandler
 from mailqueue.api.public.wording import WORDS
 from mailqueue.core.secret import Secret
 from mailqueue.privacy import erasing, persons
@@ -179,24 +179,71 @@ async def test_a_link_of_test_mail_offers_and_sends_nothing(shop: Leaving) -> No
 async def test_what_was_collected_before_an_erasure_is_not_written(shop: Leaving) -> None:
     ann, ben = someone(), someone()
     link = await asked(shop, ann)
-    calls = 0
+    calls, erased = 0, list[str]()
 
-    async def erased_meanwhile(project_id: UUID, project: str, address: str) -> Sequence[str]:
+    async def erased_meanwhile(
+        project_id: UUID, project: str, address: str
+    ) -> AsyncGenerator[Sequence[str]]:
         nonlocal calls
-        found = await collect(shop.database, project_id, project, address)
         calls += address == ann
-        if address == ann and calls == 1:
-            await shop.conn.execute(
-                "SELECT mailqueue.begin_erasure(%s, %s, false, 'tests')", (project_id, [ben])
-            )
-        return found
+        async for lines in collect(shop.database, project_id, project, address):
+            yield lines
+            if address == ann and calls == 1 and not erased:
+                erased.append(ben)
+                await shop.conn.execute(
+                    "SELECT mailqueue.begin_erasure(%s, %s, false, 'tests')", (project_id, erased)
+                )
 
     handler = ExportHandler(shop.database, erased_meanwhile)
     await work_once(shop.database, "exports", handler)
     file = await shop.http.post(link, data=DOWNLOAD)
 
+    rows = json.loads(file.content)
+    emails = [row["record"]["id"] for row in rows if row["table"] == "mails"]
     assert calls == 2
-    assert json.loads(file.content)
+    assert len(emails) == len(set(emails)) == 2
+
+
+async def test_parts_of_a_claim_that_ended_are_collected_again(shop: Leaving) -> None:
+    ann = someone()
+    await shop.mail(ann, subject="The first")
+    link = await asked(shop, ann)
+
+    async def ends(project_id: UUID, project: str, address: str) -> AsyncGenerator[Sequence[str]]:
+        async for lines in collect(shop.database, project_id, project, address):
+            yield lines
+            raise RuntimeError("the process ends")
+
+    await work_once(shop.database, "exports", ExportHandler(shop.database, ends))
+    parts = "SELECT parts FROM mailqueue.exports WHERE filter ->> 'email' = %s"
+    before = await make.scalar(shop.conn, parts, ann)
+    await shop.conn.execute(
+        "UPDATE mailqueue.exports SET run_at = now() WHERE filter ->> 'email' = %s", (ann,)
+    )
+    await worked(shop)
+    rows = json.loads((await shop.http.post(link, data=DOWNLOAD)).content)
+    emails = [row["record"]["id"] for row in rows if row["table"] == "mails"]
+
+    assert before == 1
+    assert len(emails) == len(set(emails)) == 3
+
+
+async def test_large_mail_of_a_person_is_written_in_several_parts(shop: Leaving) -> None:
+    who = someone()
+    for _ in range(3):
+        await shop.mail(who, html_body=f"<p>{'x' * PART_CHARACTERS}</p>")
+    link = await asked(shop, who)
+    handler = ExportHandler(shop.database, partial(collect, shop.database))
+    await work_once(shop.database, "exports", handler)
+    query = (
+        "SELECT p.rows FROM mailqueue.export_parts AS p JOIN mailqueue.exports AS x"
+        " ON x.id = p.export_id WHERE x.filter ->> 'email' = %s ORDER BY p.number"
+    )
+    parts = [rows for (rows,) in await make.rows(shop.conn, query, who)]
+    file = await shop.http.post(link, data=DOWNLOAD)
+
+    assert parts[:3] == [1, 1, 1]
+    assert len(json.loads(file.content)) == sum(parts)
 
 
 async def test_the_file_of_an_erased_person_is_not_written(shop: Leaving) -> None:
