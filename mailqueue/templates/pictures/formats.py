@@ -36,7 +36,9 @@ def kind_of(octets: bytes) -> PictureKind:
         kind, end = read(octets)
     except (IndexError, ValueError):
         raise InvalidField("file", _CUT) from None
-    if end != len(octets):
+    if end > len(octets):
+        raise InvalidField("file", _CUT)
+    if end < len(octets):
         raise InvalidField("file", "there are other bytes behind the picture: export it again")
     if not (0 < kind.width <= MAX_SIDE and 0 < kind.height <= MAX_SIDE):
         why = f"a picture has at most {MAX_SIDE:,} pixels a side, got {kind.width}x{kind.height}"

@@ -44,6 +44,7 @@ def test_a_picture_that_is_cut_off_anywhere_is_refused(media_type: str) -> None:
         with pytest.raises(InvalidField) as refused:
             kind_of(octets[:length])
         assert refused.value.field == "file"
+        assert "behind" not in refused.value.why
 
 
 @pytest.mark.parametrize("media_type", WHOLE)
