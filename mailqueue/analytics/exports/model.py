@@ -63,6 +63,7 @@ class DataAsked(StrEnum):
 
     SENT = "sent"  # a link is on its way to the address
     AGAIN = "again"  # one was sent within the last day
+    STOPPED = "stopped"  # nothing is sent: the address gets no mail at all
     NONE = "none"  # nothing is sent because of a link of test mail
 
 

@@ -76,7 +76,7 @@ async def offers_data(conn: Conn, project_id: UUID, email_id: UUID) -> bool:
 async def ask_for_data(
     conn: Conn, project_id: UUID, *, email_id: UUID, recipient: int, language: str
 ) -> str:
-    """Begin the export for a recipient, and send the link; return sent, again or none."""
+    """Begin the export for a recipient, and send the link; return what became of it."""
     asked = {
         "project_id": project_id,
         "email_id": email_id,

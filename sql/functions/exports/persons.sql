@@ -80,6 +80,9 @@ BEGIN
                                   LIMIT c_most) AS o) >= c_most THEN
         RAISE object_in_use USING MESSAGE = format('the project has %s exports of persons within a day', c_most);
     END IF;
+    IF mailqueue.suppressed(p_project, r.address, 'transactional') IS NOT NULL THEN
+        RETURN 'stopped';                                    -- the mail would not be sent, nor the file be fetched
+    END IF;
     w := mailqueue.data_words(p_language);
     v_email := mailqueue.enqueue(r.name, r.address, format(w.subject, r.project),
         format('<!doctype html><html lang="%s" dir="%s"><body><p>%s</p><p><a href="{{ data_url }}">%s</a></p><p>%s</p>'
@@ -97,4 +100,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.ask_for_data(uuid, uuid, integer, text) IS
     'Let workers collect what is stored about the recipient of a mail, and send the address a link to it: sent; again '
-    'if that was done within the last day; none behind a link of test mail.';
+    'if that was done within the last day; stopped where the address gets no mail at all; none behind a link of test '
+    'mail.';

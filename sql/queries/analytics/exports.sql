@@ -48,7 +48,7 @@ WHERE x.id = %(id)s::uuid AND (%(project_id)s::uuid IS NULL OR x.project_id = %(
 SELECT mailqueue.offers_data(%(project_id)s::uuid, %(email_id)s::uuid);
 
 -- name: ask_for_data :value
--- Let workers collect what is stored about a recipient, and send the link: sent, again or none.
+-- Let workers collect what is stored about a recipient, and send the link: sent, again, stopped or none.
 SELECT mailqueue.ask_for_data(%(project_id)s::uuid, %(email_id)s::uuid, %(recipient)s::integer, %(language)s::text);
 
 -- name: find_export_of_email :maybe

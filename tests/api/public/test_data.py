@@ -228,6 +228,31 @@ async def test_parts_of_a_claim_that_ended_are_collected_again(shop: Leaving) ->
     assert len(emails) == len(set(emails)) == 3
 
 
+@pytest.mark.parametrize("reason", ["hard_bounce", "complaint", "manual"])
+async def test_an_address_that_gets_no_mail_is_promised_none(shop: Leaving, reason: str) -> None:
+    who = someone()
+    link = await shop.preferences_of(who)
+    stop = {"email": who, "reason": reason}
+    await shop.http.post("/v1/suppressions", json=stop, headers={"X-API-Key": shop.key})
+    page = await shop.http.post(link, data=ASKED)
+    count = "SELECT count(*) FROM mailqueue.exports WHERE filter ->> 'email' = %s"
+
+    assert page.status_code == 200
+    assert "on its way" not in page.text
+    assert "could not be collected" in page.text
+    assert await make.scalar(shop.conn, count, who) == 0
+
+
+async def test_who_left_all_categories_gets_the_link(shop: Leaving) -> None:
+    who = someone()
+    link = await shop.preferences_of(who)
+    await shop.http.post(link, data={"action": "leave"})
+    page = await shop.http.post(link, data=ASKED)
+
+    assert "on its way" in page.text
+    assert await sent_link(shop, who)
+
+
 async def test_large_mail_of_a_person_is_written_in_several_parts(shop: Leaving) -> None:
     who = someone()
     for _ in range(3):
