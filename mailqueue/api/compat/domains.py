@@ -9,6 +9,7 @@ from functools import partial
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.contract.domains import DkimKeyStatus
+from mailqueue.core.errors import InvalidField
 from mailqueue.deliverability import keys, publication
 from mailqueue.deliverability.model import DkimKey
 from mailqueue.deliverability.publication import Publication
@@ -64,7 +65,8 @@ async def add_key(
     its private key, or it is generated. It signs once its record is in DNS.
 
     Raises:
-        InvalidField: the name is no domain (`domain`), or the selector is invalid.
+        InvalidField: the name is no domain (`domain`), the selector is invalid, or the domain signs
+            by another algorithm than the key is of (`private`).
         Conflict: a key waits for its record, or had the selector.
     """
     master, own = platform_key(call), own_key_of(call.request)
@@ -72,10 +74,15 @@ async def add_key(
     made = await keys.new_keys([Algorithm.RSA]) if private is None else {Algorithm.RSA: private}
     async with call.connection() as conn, unlocked(call, own, conn):
         found = await keys.list_keys(conn, project=call.caller.project)
-        if any(one.domain == domain and one.status is DkimKeyStatus.ACTIVE for one in found):
-            add = keys.rotate
-        else:
-            add = partial(keys.create, algorithms=[Algorithm.RSA])
+        signing = {
+            one.algorithm
+            for one in found
+            if one.domain == domain and one.status is DkimKeyStatus.ACTIVE
+        }
+        if signing and private is not None and Algorithm.RSA not in signing:
+            why = f"is an RSA key, and {domain} signs by {', '.join(sorted(signing))}"
+            raise InvalidField("private", why)
+        add = keys.rotate if signing else partial(keys.create, algorithms=[Algorithm.RSA])
         [key] = await add(
             conn,
             call.caller.project,

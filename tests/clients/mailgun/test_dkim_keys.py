@@ -156,6 +156,20 @@ def test_what_cannot_be_added_is_refused_by_name(
     assert selectors(client) == []
 
 
+def test_an_imported_key_of_another_algorithm_than_signs_is_refused(
+    site: Served, client: Client
+) -> None:
+    add(client, "first")
+    sign(site, "first")
+    site.rows("UPDATE mailqueue.dkim_keys SET algorithm = 'ed25519-sha256' RETURNING 1")
+    data = {"signing_domain": NEW, "selector": "second"}
+    refused = client.dkim_keys.create(data=data, files=[("pem", ("server.key", pem_of()))])
+
+    assert refused.status_code == 400, refused.text
+    assert all(text in refused.json()["message"] for text in ("'pem'", "ed25519"))
+    assert selectors(client) == ["first"]
+
+
 def test_a_private_key_that_cannot_sign_here_is_refused(site: Served, client: Client) -> None:
     other = Ed25519PrivateKey.generate()
     wrong = [

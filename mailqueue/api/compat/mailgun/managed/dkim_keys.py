@@ -84,7 +84,8 @@ async def added_key(
     """Return a new key of a domain of the project's; `field` is the parameter of its selector.
 
     Raises:
-        NamedParameter: the selector is invalid or taken, or a key waits for its record.
+        NamedParameter: the selector is invalid or taken, a key waits for its record, or the
+            private key (`pem`) is of another algorithm than the domain signs by.
     """
     chosen = await _chosen(call, domain, selector)
     if chosen:
@@ -92,7 +93,7 @@ async def added_key(
     try:
         return await add_key(call, domain, selector=selector, private=private)
     except InvalidField as exc:
-        raise NamedParameter(field, exc.why) from exc
+        raise NamedParameter("pem" if exc.field == "private" else field, exc.why) from exc
     except Conflict as exc:
         raise NamedParameter(field, str(exc)) from exc
 
