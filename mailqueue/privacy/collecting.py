@@ -32,7 +32,7 @@ OWN_BY: Mapping[str, str] = {
 }
 """Tables whose rows are about one person, and the column with the address of that person.
 
-What only mentions an address may be about somebody else, such as an invitation that names who
+What only mentions an address may be about another person, such as an invitation that names who
 invites: the mail of others, and requests, are not for the person that they mention.
 """
 _OTHERS = frozenset({"also_to", "cc", "bcc"})

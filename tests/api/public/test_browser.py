@@ -16,8 +16,8 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.api.public.test_data import sent_link, worked
 from tests.api.support.calling import settings_for
+from tests.api.support.own_data import sent_link, worked
 from tests.api.support.recipient_links import MASTER, Leaving, leaving
 from tests.contacts import people
 from tests.contacts.confirming import asked_link
