@@ -51,7 +51,7 @@ LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
-    SELECT m.doc || jsonb_build_object(
+    SELECT coalesce(to_jsonb(m.queued), to_jsonb(m.done)) || jsonb_build_object(
                'content',
                (SELECT to_jsonb(c) FROM mailqueue.email_contents AS c
                  WHERE c.id = m.content_id AND c.created_on = m.content_on),
@@ -72,16 +72,17 @@ AS $$
                   FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
                   JOIN mailqueue.attachments AS a ON a.id = (f ->> 'id')::uuid
                  WHERE c.id = m.content_id AND c.created_on = m.content_on AND jsonb_typeof(c.files) = 'array'))
-      FROM (SELECT q.id, q.content_id, q.content_on, to_jsonb(q) AS doc FROM mailqueue.email_queue AS q
+      FROM (SELECT q.id, q.content_id, q.content_on, q AS queued, NULL::mailqueue.email_history AS done  -- JSON last
+              FROM mailqueue.email_queue AS q
              WHERE q.project_id = p_project
                AND (lower(q.recipient_email) = ANY (p_spellings)
                     OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
                                  WHERE lower(r.address) = ANY (p_spellings)))
             UNION ALL
-            SELECT h.id, h.content_id, h.content_on, to_jsonb(h) FROM mailqueue.email_history AS h
+            SELECT h.id, h.content_id, h.content_on, NULL, h FROM mailqueue.email_history AS h
              WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (p_spellings)
             UNION ALL
-            SELECT h.id, h.content_id, h.content_on, to_jsonb(h)
+            SELECT h.id, h.content_id, h.content_on, NULL, h
               FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
              WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings)
                AND lower(h.recipient_email) <> ALL (p_spellings)) AS m
