@@ -1,6 +1,7 @@
 -- 1094_data_of_persons.sql
 -- Adds:    exports of what is stored about a person, who asks for it in the preference centre and gets the link by mail
--- Running workers: those of the release before leave such exports to those of this release
+-- Running workers: those of the release before claim such exports again and again, and its API and consoles cannot list
+--          exports once there is one: replace them soon
 -- Locks:   exports for a moment, nothing is rewritten
 -- squawk-ignore-file ban-drop-constraint
 

@@ -203,7 +203,8 @@ CREATE OR REPLACE FUNCTION mailqueue.take_console_action(p_token bytea, p_form t
 LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT mailqueue.lock_key('form ' || p_form) WHERE p_form IS NOT NULL;
+    -- Rows of their own: a form may take longer than what shares the rows of keys expects.
+    SELECT mailqueue.lock_row('form ' || (hashtextextended(p_form, 0) & 255)) WHERE p_form IS NOT NULL;
     WITH taken AS (
         INSERT INTO mailqueue.console_actions (token_hash) VALUES (p_token) ON CONFLICT DO NOTHING RETURNING 1
     )

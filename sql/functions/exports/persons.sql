@@ -57,6 +57,7 @@ AS $$
 DECLARE
     c_apart CONSTANT interval := '1 day';
     c_most CONSTANT integer := 1000;                         -- of a project in that time
+    c_most_unfinished CONSTANT integer := 20;                -- each reads tables of the project
     r record;
     w record;
     v_since uuid := mailqueue.first_uuid(now() - c_apart);
@@ -79,6 +80,11 @@ BEGIN
                                   WHERE x.project_id = p_project AND x.id > v_since AND x.kind = 'person'
                                   LIMIT c_most) AS o) >= c_most THEN
         RAISE object_in_use USING MESSAGE = format('the project has %s exports of persons within a day', c_most);
+    ELSIF (SELECT count(*) FROM mailqueue.exports AS x
+            WHERE x.project_id = p_project AND x.id > v_since AND x.kind = 'person'
+              AND x.status IN ('pending', 'assigned')) >= c_most_unfinished THEN
+        RAISE object_in_use USING MESSAGE = format('the project has %s exports of persons that are not finished',
+                                                   c_most_unfinished);
     END IF;
     IF mailqueue.suppressed(p_project, r.address, 'transactional') IS NOT NULL THEN
         RETURN 'stopped';                                    -- the mail would not be sent, nor the file be fetched

@@ -45,10 +45,11 @@ BEGIN
     -- Those of test keys are counted apart.
     IF (SELECT count(*) FROM mailqueue.exports AS x
          WHERE x.project_id = p_project AND x.status IN ('pending', 'assigned') AND x.is_test = e.is_test
-           AND x.gone_at IS NULL) >= p_max_unfinished THEN
+           AND x.kind <> 'person' AND x.gone_at IS NULL) >= p_max_unfinished THEN
         RAISE object_in_use USING MESSAGE = format('the project has %s exports that are not finished',
                                                    p_max_unfinished);
-    ELSIF (SELECT sum(x.stored_bytes) FROM mailqueue.exports AS x WHERE x.project_id = p_project) >= p_max_bytes THEN
+    ELSIF (SELECT sum(x.stored_bytes) FROM mailqueue.exports AS x
+            WHERE x.project_id = p_project AND x.kind <> 'person') >= p_max_bytes THEN
         RAISE object_in_use USING MESSAGE = 'the files of the project''s exports are as large as they may be together: '
                                             'delete one';
     END IF;

@@ -20,7 +20,8 @@ BEGIN
         state := 'deleted';
     ELSIF e.place = '{}' THEN
         state := 'done';
-    ELSIF (SELECT sum(x.stored_bytes) FROM mailqueue.exports AS x WHERE x.project_id = e.project_id) >= p_max_bytes THEN
+    ELSIF (SELECT sum(x.stored_bytes) FROM mailqueue.exports AS x
+            WHERE x.project_id = e.project_id AND (x.kind = 'person') = (e.kind = 'person')) >= p_max_bytes THEN
         state := 'full';
     ELSIF e.kind = 'person' THEN
         state := 'person';                                   -- read in many transactions; place has the claim

@@ -48,7 +48,7 @@ async def test_a_worker_dies_after_a_part(
         assert found == [str(one) for one in sorted(ids)]
 
 
-@pytest.mark.parametrize(("point", "parts"), [(COLLECTED, 0), (WRITTEN, 2)])
+@pytest.mark.parametrize(("point", "parts"), [(COLLECTED, 0), (WRITTEN, 1)])
 async def test_a_worker_dies_while_it_collects_what_is_stored_about_a_person(
     database: DatabaseSettings, point: str, parts: int
 ) -> None:

@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.deep]
 
 PLATFORM = "/console/templates"
 PATIENCE_SECONDS = 60
+LOCK = "SELECT mailqueue.lock_row('form ' || (hashtextextended(%s, 0) & 255))"
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
     " AND cardinality(pg_blocking_pids(pid)) > 0"
@@ -27,7 +28,7 @@ async def sent_together(
     tokens = [await visitor.form(path, path) for _ in forms]
     async with console.connection() as holder, console.connection() as watcher:
         async with holder.transaction():
-            await holder.execute("SELECT mailqueue.lock_key(%s)", (f"form {path}",))
+            await holder.execute(LOCK, (path,))
             sent = [
                 asyncio.create_task(visitor.post(path, token | form))
                 for token, form in zip(tokens, forms, strict=True)
