@@ -1,11 +1,13 @@
 -- Broadcasts: drafts of mail to a list, and those that a schedule sends.
 
 -- name: list_broadcasts :many
--- Broadcasts older than one, newest first, or newer than one, oldest first, or the one of an id, with its content.
-SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.schedule_id,
+-- Broadcasts older than one, newest first, or newer than one, oldest first, or the one of an id, with its texts: those
+-- of SendGrid's API, or those of Resend's.
+SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_id,
        CASE WHEN s.once_at > b.begun_at + interval '2 s' THEN s.once_at END AS scheduled_at, r.finished_at AS sent_at,
        s.message ->> 'template' AS template,
-       CASE WHEN %(id)s::uuid IS NOT NULL THEN b.content ELSE '{}' END AS content,
+       CASE WHEN %(id)s::uuid IS NOT NULL THEN b.content
+            ELSE (b.content #- '{singlesend,email_config}') - '{html,text}'::text[] END AS content,
        CASE WHEN b.begun_at IS NULL THEN 'draft'
             WHEN s.id IS NULL THEN 'sent'
             WHEN s.status = 'cancelled' THEN 'canceled'
@@ -17,7 +19,7 @@ SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.schedule_id,
 FROM mailqueue.broadcasts AS b
 LEFT JOIN mailqueue.schedules AS s ON s.id = b.schedule_id AND s.project_id = b.project_id
 LEFT JOIN mailqueue.schedule_runs AS r ON r.schedule_id = s.id AND r.project_id = b.project_id AND r.number = 1
-WHERE b.project_id = %(project_id)s
+WHERE b.project_id = %(project_id)s AND (b.content ? 'singlesend') = %(of_sendgrid)s
   AND (%(id)s::uuid IS NULL OR b.id = %(id)s)
   AND (%(after)s::uuid IS NULL OR b.id < %(after)s)
   AND (%(before)s::uuid IS NULL OR b.id > %(before)s)

@@ -11,14 +11,16 @@ from uuid import UUID
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from mailqueue.api.compat.broadcasts import store
+from mailqueue.api.compat.broadcasts.sending import add_draft, take_back
+from mailqueue.api.compat.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.reading import document_of
-from mailqueue.api.compat.resend.broadcasts import outcomes, sending, store
+from mailqueue.api.compat.resend.broadcasts import outcomes, sending
 from mailqueue.api.compat.resend.broadcasts.model import (
     ChangedBroadcast,
     NewBroadcast,
     SentBroadcast,
 )
-from mailqueue.api.compat.resend.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.resend.faults import invalid_document
 from mailqueue.api.compat.resend.pages import (
     DEFAULT_LIMIT,
@@ -57,7 +59,7 @@ async def create(call: RequestContext) -> Response:
     if body.send:
         return _answer(await sending.send(call, fields, body.scheduled_at), status=201)
     async with call.connection() as conn:
-        made = await sending.add_draft(call, conn, fields)
+        made = await add_draft(call, conn, fields)
     return _answer(made, status=201)
 
 
@@ -124,7 +126,7 @@ async def cancel(call: RequestContext) -> Response:
     """Cancel a broadcast that has not begun to be sent; it is a draft again."""
     async with call.in_one_transaction() as conn:
         one = await _found(call, call.id("broadcast_id"))
-        await sending.take_back(call, conn, one)
+        await take_back(call, conn, one)
     return _answer(one.id)
 
 
@@ -133,7 +135,7 @@ async def duplicate(call: RequestContext) -> Response:
     one = await _found(call, call.id("broadcast_id"))
     name = one.name[: MAX_NAME - len(_COPY)] + _COPY
     async with call.connection() as conn:
-        made = await sending.add_draft(call, conn, replace(one.fields(), name=name))
+        made = await add_draft(call, conn, replace(one.fields(), name=name))
     return _answer(made, status=201)
 
 
@@ -142,7 +144,7 @@ async def remove(call: RequestContext) -> Response:
     async with call.in_one_transaction() as conn:
         one = await _found(call, call.id("broadcast_id"))
         if one.status != "draft":
-            await sending.take_back(call, conn, one)
+            await take_back(call, conn, one)
         await store.remove(conn, call.caller.project_id, one.id)
     return json_answer({"object": "broadcast", "id": one.id, "deleted": True})
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.analytics import spans
-from mailqueue.api.compat.resend.broadcasts import store
+from mailqueue.api.compat.broadcasts import store
 from mailqueue.api.compat.resend.pages import (
     DEFAULT_LIMIT,
     ListPage,

@@ -12,9 +12,14 @@ from mailqueue.db.fetch import Conn, many, maybe
 from mailqueue.webhooks.ids import new_id
 
 
+SINGLE_SEND = "singlesend"
+
+
 @dataclass(frozen=True, slots=True)
 class BroadcastFields:
-    """What a draft says; `content` has the fields of its mail by Resend's names."""
+    """What a draft says; `content` has the fields of its mail by Resend's names, or as the entry
+    SINGLE_SEND what SendGrid's clients wrote.
+    """
 
     name: str
     list_id: UUID | None
@@ -36,7 +41,7 @@ class BroadcastFields:
 class Broadcast:
     """A broadcast: draft, scheduled, queued, sent, canceled or failed.
 
-    `template` is that of its schedule, as `slug@version`; `content` is empty in lists.
+    `template` is that of its schedule, as `slug@version`; `content` has no texts in lists.
     """
 
     id: UUID
@@ -44,6 +49,7 @@ class Broadcast:
     list_id: UUID | None
     topic: str | None
     created_at: datetime
+    updated_at: datetime
     schedule_id: UUID | None
     scheduled_at: datetime | None
     sent_at: datetime | None
@@ -57,19 +63,27 @@ class Broadcast:
 
 
 async def list_beside(
-    conn: Conn, project_id: UUID, *, after: UUID | None, before: UUID | None, limit: int
+    conn: Conn,
+    project_id: UUID,
+    *,
+    after: UUID | None = None,
+    before: UUID | None = None,
+    limit: int,
+    of_sendgrid: bool = False,
 ) -> list[Broadcast]:
     """Return broadcasts older than `after`, newest first; with `before`, those that are newer,
-    oldest first.
+    oldest first. `of_sendgrid`: single sends, else those of Resend's API.
     """
-    asked = {"project_id": project_id, "id": None, "after": after, "before": before}
+    asked = _asked(project_id, None, of_sendgrid) | {"after": after, "before": before}
     return await many(conn, "list_broadcasts", asked | {"limit": limit}, Broadcast)
 
 
-async def find(conn: Conn, project_id: UUID, broadcast_id: UUID) -> Broadcast | None:
+async def find(
+    conn: Conn, project_id: UUID, broadcast_id: UUID, *, of_sendgrid: bool = False
+) -> Broadcast | None:
     """Return a broadcast with its content; None where the project has none of that id."""
-    asked = {"project_id": project_id, "id": broadcast_id, "after": None, "before": None}
-    found = await many(conn, "list_broadcasts", asked | {"limit": 1}, Broadcast)
+    asked = _asked(project_id, broadcast_id, of_sendgrid) | {"limit": 1}
+    found = await many(conn, "list_broadcasts", asked, Broadcast)
     return found[0] if found else None
 
 
@@ -103,3 +117,8 @@ async def remove(conn: Conn, project_id: UUID, broadcast_id: UUID) -> bool:
     """Remove a draft; return False where it is no draft."""
     asked = {"project_id": project_id, "id": broadcast_id}
     return await maybe(conn, "remove_broadcast", asked, UUID) is not None
+
+
+def _asked(project_id: UUID, broadcast_id: UUID | None, of_sendgrid: bool) -> dict[str, Any]:
+    named = {"project_id": project_id, "id": broadcast_id, "of_sendgrid": of_sendgrid}
+    return named | {"after": None, "before": None}
