@@ -98,3 +98,29 @@ WHERE o.type = 'clicked' AND o.data ? 'url'
 GROUP BY o.data ->> 'url'
 ORDER BY count(*) DESC, o.data ->> 'url'
 LIMIT %(limit)s;
+
+-- name: count_broadcasts :many
+-- How much mail broadcasts have, and how often what happened to it: opens and clicks by people.
+SELECT b.id, v.*
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS b(id, n)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS requests,
+           count(*) FILTER (WHERE e.delivered > 0) AS delivered,
+           count(*) FILTER (WHERE e.bounced > 0) AS bounces,
+           coalesce(sum(e.opened), 0)::bigint AS opens,
+           count(*) FILTER (WHERE e.opened > 0) AS unique_opens,
+           coalesce(sum(e.clicked), 0)::bigint AS clicks,
+           count(*) FILTER (WHERE e.clicked > 0) AS unique_clicks,
+           count(*) FILTER (WHERE e.complained > 0) AS spam_reports,
+           count(*) FILTER (WHERE e.unsubscribed > 0) AS unsubscribes
+      FROM mailqueue.mail_of_broadcast(%(project_id)s, b.id) AS t(email_id)
+     CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE o.type = 'delivered') AS delivered,
+               count(*) FILTER (WHERE o.type = 'hard_bounce') AS bounced,
+               count(*) FILTER (WHERE o.type = 'opened') AS opened,
+               count(*) FILTER (WHERE o.type = 'clicked') AS clicked,
+               count(*) FILTER (WHERE o.type = 'complaint') AS complained,
+               count(*) FILTER (WHERE o.type = 'unsubscribed') AS unsubscribed
+          FROM mailqueue.email_events AS o
+         WHERE o.email_id = t.email_id AND (o.data ->> 'is_machine') IS DISTINCT FROM 'true') AS e) AS v
+ORDER BY b.n;

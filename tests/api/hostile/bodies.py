@@ -4,6 +4,7 @@ import base64
 from typing import Any
 
 from tests.api.hostile.automated import AUTOMATED
+from tests.api.hostile.marketing import MARKETING
 from tests.api.hostile.of_domains import OF_DOMAINS
 from tests.api.hostile.test_inputs import NO_ID
 
@@ -264,20 +265,6 @@ BODIES: dict[str, Any] = {
     "PATCH /domains/{domain_id}": {"open_tracking": False},
     "PATCH /v3/tracking_settings/click": {"enabled": "false"},
     "PATCH /v3/tracking_settings/open": {"enabled": "false"},
-    "PUT /v3/marketing/contacts": {
-        "contacts": [
-            {
-                "email": "ann@example.com",
-                "first_name": "Ann",
-                "alternate_emails": ["a@example.com"],
-                "city": "Oslo",
-                "custom_fields": {"plan": "pro"},
-            }
-        ]
-    },
-    "POST /v3/marketing/contacts/batch": {"ids": [NO_ID]},
-    "POST /v3/marketing/contacts/search/emails": {"emails": ["ann@example.com"]},
-    "POST /v3/marketing/lists": {"name": "News"},
-    "PATCH /v3/marketing/lists/{list_id}": {"name": "News"},
+    **MARKETING,
 }
 """A body of each endpoint that takes one, which names every kind of field."""

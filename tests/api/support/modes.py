@@ -184,6 +184,7 @@ def paths(endpoint: Endpoint, modes: Modes) -> Iterator[str]:
     given |= {"trigger_number": "1", "rule_number": "1", "inbound_id": NO_TOPIC}
     given |= dict.fromkeys(("received_id", "broadcast_id", "property_id"), NO_TOPIC)
     given |= dict.fromkeys(("automation_id", "run_id"), NO_TOPIC)
+    given |= {"field_name": "plan", "identifier_type": "email"}
     given |= {"sender_number": "1", "contact_id": modes.variables["contact"]}
     given["key_id"] = modes.variables["dkim" if "/dkim" in endpoint.path else "api-keys"]
     names = {"{email_id}", "{message_id}"}

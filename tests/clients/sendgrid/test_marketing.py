@@ -59,6 +59,9 @@ def test_contacts_are_added_changed_shown_and_removed(marketing: Any) -> None:
     listed = read(marketing.contacts.get())
     assert sorted(listed["result"], key=lambda each: each["first_name"]) == [other, one]
     assert listed["contact_count"] == 2
+    sought = marketing.contacts.search.identifiers.email
+    by_address = read(sought.post(request_body={"identifiers": [ANN, "no@example.com"]}))["result"]
+    assert by_address == {ANN: {"contact": one}, "no@example.com": {"error": "contact not found"}}
     batch = {"ids": [other["id"], str(uuid4()), one["id"]]}
     assert read(marketing.contacts.batch.post(request_body=batch))["result"] == [other, one]
     assert read(marketing.contacts.count.get())["contact_count"] == 2
@@ -133,6 +136,12 @@ def test_what_cannot_be_is_refused_by_name(site: Served, marketing: Any) -> None
             query_params={"delete_all_contacts": "true"}
         ),
         "ids": contacts.delete,
+        "identifier_type": lambda: contacts.search.identifiers.external_id.post(
+            request_body={"identifiers": [ANN]}
+        ),
+        "identifiers.0": lambda: contacts.search.identifiers.email.post(
+            request_body={"identifiers": ["ann"]}
+        ),
         "page_token": lambda: lists.get(query_params={"page_token": unknown}),
     }
     for field, call in calls.items():

@@ -11,7 +11,6 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn, many, maybe
 from mailqueue.webhooks.ids import new_id
 
-
 SINGLE_SEND = "singlesend"
 
 

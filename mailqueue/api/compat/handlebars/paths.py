@@ -1,6 +1,7 @@
 """Names and values of Handlebars as expressions of Jinja. Pure."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 MAX_NAMES = 10
@@ -26,11 +27,13 @@ class UntranslatedTemplate(Exception):
 class NameScope(NamedTuple):
     """What names are looked up in: `base` None: the variables of the mail.
 
-    `loop` is whether @index, @first and @last are there.
+    `loop` is whether @index, @first and @last are there; `named` gives the expression of a name
+    where it is not the name itself.
     """
 
     base: str | None
     loop: bool = False
+    named: Callable[[str], str] = str
 
 
 def value_of(text: str, scopes: list[NameScope], *, otherwise: str = '""') -> str:
@@ -98,7 +101,7 @@ def _chained(names: list[str], scope: NameScope) -> str:
                 raise UntranslatedTemplate(
                     f"a variable cannot be called {name!r}: use letters, digits and _"
                 )
-            found = name
+            found = scope.named(name)
             continue
         key = name if name.isdigit() else f'"{name}"'
         entry = f"({found} | default({{}}))[{key}]"

@@ -47,15 +47,23 @@ class _Block:
 class _Translation:
     items: frozenset[int]  # numbers behind the word item in the text
     has_sections: bool
+    has_links: bool = False
     scopes: list[NameScope] = field(default_factory=lambda: [NameScope(None)])
     blocks: list[_Block] = field(default_factory=list)
     loops: int = 0
 
 
-def jinja_of(text: str, *, field: str, has_sections: bool = False) -> str:
+def jinja_of(
+    text: str,
+    *,
+    field: str,
+    has_sections: bool = False,
+    named: Callable[[str], str] | None = None,
+) -> str:
     """Return a template in Jinja.
 
-    `has_sections`: a block {{#name}} is Mustachio's, which looks names up in `name`.
+    `has_sections`: a block {{#name}} is Mustachio's, which looks names up in `name`. `named` gives
+    the expressions of names, also of SendGrid's own links.
 
     Raises:
         InvalidField: it cannot be translated exactly; the message has the line, and what to write.
@@ -68,6 +76,8 @@ def jinja_of(text: str, *, field: str, has_sections: bool = False) -> str:
         return text
     items = frozenset(int(number) for number in _ITEM.findall(text))
     state, found, end, room = _Translation(items, has_sections), [], 0, LONGEST_SOURCE
+    if named is not None:
+        state.scopes, state.has_links = [NameScope(None, named=named)], True
     for count in range(MAX_TAGS + 1):
         start = text.find("{{", end)
         if start < 0:
@@ -164,7 +174,12 @@ def _printed(state: _Translation, inside: str, opening: str) -> str:
 def _refuse_link(state: _Translation, name: str) -> None:
     """Refuse the names of SendGrid's own links, which no mail gives a value."""
     ours = _LINKS.get(name.removeprefix("@root."))
-    if ours is None or state.has_sections or (len(state.scopes) > 1 and name in _LINKS):
+    if (
+        ours is None
+        or state.has_links
+        or state.has_sections
+        or (len(state.scopes) > 1 and name in _LINKS)
+    ):
         return
     raise UntranslatedTemplate(
         f"{name!r} is not translated: write {{{{ {ours} }}}}, "

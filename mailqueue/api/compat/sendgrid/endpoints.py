@@ -27,7 +27,13 @@ from mailqueue.api.compat.sendgrid.faults import (
 from mailqueue.api.compat.sendgrid.groups import GROUP_ENDPOINTS
 from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.marketing.contacts import CONTACT_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.fields import FIELD_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.lists import LIST_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.senders import SENDER_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.singlesends.endpoints import SINGLE_SEND_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.singlesends.statistics import (
+    SINGLE_SEND_STATS_ENDPOINTS,
+)
 from mailqueue.api.compat.sendgrid.messages import ACTIVITY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
@@ -135,6 +141,10 @@ SENDGRID = CompatApi(
         *ACTIVITY_ENDPOINTS,
         *CONTACT_ENDPOINTS,
         *LIST_ENDPOINTS,
+        *SENDER_ENDPOINTS,
+        *SINGLE_SEND_ENDPOINTS,
+        *SINGLE_SEND_STATS_ENDPOINTS,
+        *FIELD_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,
@@ -154,6 +164,8 @@ SENDGRID = CompatApi(
             "/v3/messages",
             "/v3/tracking_settings",
             "/v3/marketing",
+            "/v3/senders",
+            "/v3/verified_senders",
         ),
     ),
     is_known_by_head=is_sendgrids,

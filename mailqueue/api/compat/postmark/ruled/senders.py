@@ -6,16 +6,13 @@ is not added. A signature gives mail from its address, through this API, a name 
 Addresses that administrators named are shown too, also without a signature.
 """
 
-from dataclasses import dataclass
 from typing import Any
-from uuid import uuid5
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_pascal
 from starlette.responses import Response
 
 from mailqueue.api.compat.domains import add_domain
-from mailqueue.api.compat.mailgun.domains import covers
 from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.compat.postmark.domains import (
     add_successor,
@@ -25,23 +22,22 @@ from mailqueue.api.compat.postmark.domains import (
 )
 from mailqueue.api.compat.postmark.faults import ErrorCode, PostmarkRefusal, error_of
 from mailqueue.api.compat.postmark.reading import body_of
-from mailqueue.api.compat.postmark.ruled.store import (
-    ProjectRule,
-    RuleKind,
-    list_rules,
-    put_rule,
-    remove_rule,
-)
+from mailqueue.api.compat.postmark.ruled.store import ProjectRule, RuleKind, remove_rule
 from mailqueue.api.compat.postmark.search import PostmarkPage
 from mailqueue.api.compat.reading import query_of
+from mailqueue.api.compat.signatures import (
+    Signature,
+    address_of_signature,
+    may_send_from,
+    number_of_signature,
+    put_signature,
+    signatures_of,
+)
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
-from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.projects import manage
-from mailqueue.webhooks.formats.values import number_of
 
 MAX_NAME = 320
 
@@ -67,7 +63,7 @@ class ChangedSignature(StrictRequestModel):
         reply_to = self.reply_to_email
         return {
             "name": self.name,
-            "reply_to": _address("ReplyToEmail", reply_to) if reply_to else "",
+            "reply_to": address_of_signature("ReplyToEmail", reply_to) if reply_to else "",
         }
 
 
@@ -77,24 +73,10 @@ class NewSignature(ChangedSignature):
     from_email: StorableText
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """An address to send from; without a rule only administrators named it."""
-
-    address: str
-    is_confirmed: bool
-    rule: ProjectRule | None = None
-
-    @property
-    def domain(self) -> str:
-        """Return the domain of the address."""
-        return self.address.rpartition("@")[2]
-
-
 async def index(call: RequestContext) -> Response:
     """List the signatures by address."""
     query = query_of(call, PostmarkPage)
-    found = await _signatures(call)
+    found = await signatures_of(call)
     page = found[query.offset : query.offset + query.count]
     shown = [_shown(call, one) for one in page]
     return json_answer({"TotalCount": len(found), "SenderSignatures": shown})
@@ -108,10 +90,10 @@ async def show(call: RequestContext) -> Response:
 async def create(call: RequestContext) -> Response:
     """Add a signature of an address that the project may send from."""
     body = await body_of(call, NewSignature)
-    address, settings = _address("FromEmail", body.from_email), body.settings()
-    if any(one.address == address for one in await _signatures(call)):
+    address, settings = address_of_signature("FromEmail", body.from_email), body.settings()
+    if any(one.address == address for one in await signatures_of(call)):
         raise PostmarkRefusal(ErrorCode.SIGNATURE_EXISTS, "This signature already exists.")
-    if not _covered(address, await _allowed(call)):
+    if not await may_send_from(call, address):
         why = f"The project may not send from {address}: administrators decide it."
         raise PostmarkRefusal(ErrorCode.NO_SENDER, why)
     return json_answer(await _detailed(call, await _put(call, address, settings)))
@@ -158,33 +140,10 @@ async def request_dkim(call: RequestContext) -> Response:
 async def _put(
     call: RequestContext, address: str, settings: dict[str, str], rule: ProjectRule | None = None
 ) -> Signature:
-    made = await put_rule(
-        call,
-        RuleKind.SENDER,
-        address,
-        dict(settings),
-        rule_id=None if rule is None else rule.id,
-    )
+    made = await put_signature(call, address, settings, rule)
     if made is None:
         raise PostmarkRefusal(ErrorCode.SIGNATURE_EXISTS, "This signature already exists.")
-    return Signature(address, _covered(address, await _allowed(call)), made)
-
-
-async def _signatures(call: RequestContext) -> list[Signature]:
-    """Return the signatures, and the addresses that administrators named, in order."""
-    allowed = await _allowed(call)
-    async with call.connection() as conn:
-        rules = await list_rules(conn, call.caller.project_id, RuleKind.SENDER)
-    named = {one.lower() for one in allowed or ()}
-    found = {
-        one: Signature(one, is_confirmed=True)
-        for one in named
-        if one.rpartition("@")[0] not in ("", "*")
-    }
-    found |= {
-        one.subject: Signature(one.subject, _covered(one.subject, allowed), one) for one in rules
-    }
-    return [found[address] for address in sorted(found)]
+    return made
 
 
 async def _found(call: RequestContext) -> Signature:
@@ -193,45 +152,19 @@ async def _found(call: RequestContext) -> Signature:
     Raises:
         PostmarkRefusal: the project has none of that number.
     """
-    for one in await _signatures(call):
-        if str(_number(call, one)) == call.path["sender_number"]:
+    for one in await signatures_of(call):
+        if str(number_of_signature(call, one)) == call.path["sender_number"]:
             return one
     raise PostmarkRefusal(ErrorCode.NO_SIGNATURE, "This signature was not found.")
 
 
-async def _allowed(call: RequestContext) -> list[str] | None:
-    async with call.connection() as conn:
-        return (await manage.find(conn, call.caller.project)).allowed_from
-
-
-def _covered(address: str, allowed: list[str] | None) -> bool:
-    """Return whether mail from an address is allowed. Pure."""
-    domain = address.rpartition("@")[2]
-    return allowed is None or any(
-        pattern.lower() == address if "@" in pattern else covers(pattern, domain)
-        for pattern in allowed
-    )
-
-
-def _address(field: str, text: str) -> str:
-    try:
-        return parse_address(text).key
-    except InvalidAddress:
-        raise InvalidField(field, f"{text[:300]!r} is not an address") from None
-
-
-def _number(call: RequestContext, one: Signature) -> int:
-    return number_of(uuid5(call.caller.project_id, f"sender {one.address}"))
-
-
 def _shown(call: RequestContext, one: Signature) -> dict[str, Any]:
-    kept = {} if one.rule is None else one.rule.settings
     return {
-        "ID": _number(call, one),
+        "ID": number_of_signature(call, one),
         "Domain": one.domain,
         "EmailAddress": one.address,
-        "ReplyToEmailAddress": kept.get("reply_to", ""),
-        "Name": kept.get("name", ""),
+        "ReplyToEmailAddress": one.settings.get("reply_to", ""),
+        "Name": one.settings.get("name", ""),
         "Confirmed": one.is_confirmed,
     }
 

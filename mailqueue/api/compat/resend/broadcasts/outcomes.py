@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from mailqueue.analytics import spans
 from mailqueue.api.compat.broadcasts import store
+from mailqueue.api.compat.broadcasts.outcomes import ClickedLink
 from mailqueue.api.compat.resend.pages import (
     DEFAULT_LIMIT,
     ListPage,
@@ -70,16 +71,6 @@ class ReachedContact:
     times: int
     is_permanent: bool
     links: list[dict[str, Any]] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ClickedLink:
-    """A link that people clicked, and in how many mails."""
-
-    id: UUID
-    url: str
-    clicks: int
-    unique_clicks: int
 
 
 async def recipients(call: RequestContext) -> Response:

@@ -103,6 +103,12 @@ class ContactAddresses(RequestModel):
     emails: Annotated[list[StorableText], Field(min_length=1, max_length=MAX_ASKED)]
 
 
+class ContactIdentifiers(RequestModel):
+    """The body of POST /v3/marketing/contacts/search/identifiers/{identifier_type}."""
+
+    identifiers: Annotated[list[StorableText], Field(min_length=1, max_length=MAX_ASKED)]
+
+
 def shown(one: Contact, list_ids: Sequence[UUID]) -> dict[str, Any]:
     """Return a contact as SendGrid shows it: what it has no field for is a custom field. Pure."""
     attributes: Mapping[str, Any] = one.attributes

@@ -14,6 +14,7 @@ from mailqueue.api.compat.reading import query_of
 from mailqueue.api.compat.sendgrid.marketing.answers import counted, job_answer
 from mailqueue.api.compat.sendgrid.marketing.contact_model import (
     ContactAddresses,
+    ContactIdentifiers,
     ContactIds,
     Ids,
     PutContacts,
@@ -110,10 +111,27 @@ async def search_addresses(call: RequestContext) -> Response:
     """
     refuse_subuser(call.request)
     body = await body_of(call, ContactAddresses)
-    for place, one in enumerate(body.emails):
+    return await _sought(call, "emails", body.emails)
+
+
+async def search_identifiers(call: RequestContext) -> Response:
+    """Show the contacts of some identifiers: of addresses alone, as others are attributes here.
+
+    Raises:
+        NotFound: there is none of them.
+    """
+    refuse_subuser(call.request)
+    body = await body_of(call, ContactIdentifiers)
+    if call.path["identifier_type"].lower() != "email":
+        raise InvalidField("identifier_type", "is email here: other identifiers are attributes")
+    return await _sought(call, "identifiers", body.identifiers)
+
+
+async def _sought(call: RequestContext, field: str, given: Sequence[str]) -> Response:
+    for place, one in enumerate(given):
         if "@" not in one:
-            raise InvalidField(f"emails.{place}", "an address is needed")
-    emails = list(dict.fromkeys(body.emails))
+            raise InvalidField(f"{field}.{place}", "an address is needed")
+    emails = list(dict.fromkeys(given))
     async with call.connection() as conn:
         found = await contacts.named_by(conn, call.caller.project_id, emails)
     documents = iter(await _all_shown(call, [one for one in found if one]))
@@ -173,6 +191,13 @@ CONTACT_ENDPOINTS = (
         f"{_PATH}/search/emails",
         "Show the contacts of some addresses.",
         search_addresses,
+        is_reading=True,
+    ),
+    contact_endpoint(
+        "POST",
+        f"{_PATH}/search/identifiers/{{identifier_type}}",
+        "Show the contacts of some identifiers.",
+        search_identifiers,
         is_reading=True,
     ),
     contact_endpoint("GET", f"{_PATH}/{{contact_id}}", "Show a contact.", show),

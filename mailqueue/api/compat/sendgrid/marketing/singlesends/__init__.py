@@ -1,0 +1,1 @@
+"""SendGrid's API: single sends, which are broadcasts."""
