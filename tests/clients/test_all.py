@@ -111,7 +111,7 @@ NOT_THERE = [
     ("postmark", "GET", "/stats/outbound/tracked"),
     ("postmark", "POST", "/templates/x/copy"),
     ("sendgrid", "GET", "/v3/ips"),
-    ("sendgrid", "GET", "/v3/marketing/segments/2.0"),
+    ("sendgrid", "GET", "/v3/marketing/integrations"),
     ("sendgrid", "GET", "/v3/marketing/contacts/x/identifiers"),
     ("sendgrid", "POST", "/v3/verified_senders/resend/7"),
     ("mailgun", "GET", "/v3/routes"),

@@ -18,6 +18,7 @@ VERIFIED_SENDER = {
     "reply_to": "help@example.com",
     "address": "Storgata 1",
 }
+SEGMENT = {"name": "Germans", "query_dsl": '$.language == "de"'}
 SINGLE_SEND = {
     "name": "May",
     "categories": ["spring"],
@@ -52,6 +53,8 @@ MARKETING: dict[str, Any] = {
         "identifiers": ["ann@example.com"]
     },
     "POST /v3/marketing/field_definitions": {"name": "plan", "field_type": "Text"},
+    "POST /v3/marketing/segments/2.0": SEGMENT,
+    "PATCH /v3/marketing/segments/2.0/{segment_id}": SEGMENT,
     "POST /v3/marketing/senders": SENDER,
     "PATCH /v3/marketing/senders/{sender_number}": SENDER,
     "POST /v3/senders": SENDER,

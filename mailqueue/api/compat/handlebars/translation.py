@@ -47,8 +47,8 @@ class _Block:
 class _Translation:
     items: frozenset[int]  # numbers behind the word item in the text
     has_sections: bool
-    has_links: bool = False
-    scopes: list[NameScope] = field(default_factory=lambda: [NameScope(None)])
+    has_links: bool
+    scopes: list[NameScope]
     blocks: list[_Block] = field(default_factory=list)
     loops: int = 0
 
@@ -75,9 +75,9 @@ def jinja_of(
     if "{%" in text or _FILTERED.search(text):
         return text
     items = frozenset(int(number) for number in _ITEM.findall(text))
-    state, found, end, room = _Translation(items, has_sections), [], 0, LONGEST_SOURCE
-    if named is not None:
-        state.scopes, state.has_links = [NameScope(None, named=named)], True
+    scopes = [NameScope(None, named=named or str)]
+    state = _Translation(items, has_sections, named is not None, scopes)
+    found, end, room = list[str](), 0, LONGEST_SOURCE
     for count in range(MAX_TAGS + 1):
         start = text.find("{{", end)
         if start < 0:

@@ -29,6 +29,7 @@ from mailqueue.api.compat.sendgrid.mails import mails_of
 from mailqueue.api.compat.sendgrid.marketing.contacts import CONTACT_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.fields import FIELD_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.lists import LIST_ENDPOINTS
+from mailqueue.api.compat.sendgrid.marketing.segments import SEGMENT_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.senders import SENDER_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.singlesends.endpoints import SINGLE_SEND_ENDPOINTS
 from mailqueue.api.compat.sendgrid.marketing.singlesends.statistics import (
@@ -145,6 +146,7 @@ SENDGRID = CompatApi(
         *SINGLE_SEND_ENDPOINTS,
         *SINGLE_SEND_STATS_ENDPOINTS,
         *FIELD_ENDPOINTS,
+        *SEGMENT_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

@@ -20,8 +20,8 @@ _Categories = Annotated[list[_Category], Field(max_length=10)]
 _Id = Annotated[UUID, Field(strict=False)]
 _Url = Annotated[StorableText, Field(max_length=2_000)]
 _At = Annotated[AwareDatetime, Field(strict=False)]
-StatusName = Literal["draft", "scheduled", "triggered"]
-_STATUS: Mapping[str, StatusName] = {
+SingleSendStatus = Literal["draft", "scheduled", "triggered"]
+_STATUS: Mapping[str, SingleSendStatus] = {
     "draft": "draft",
     "canceled": "draft",
     "scheduled": "scheduled",
@@ -106,14 +106,14 @@ class ScheduledSingleSend(StrictRequestModel):
     """The body of PUT /v3/marketing/singlesends/{broadcast_id}/schedule."""
 
     send_at: Literal["now"] | _At
-    status: StatusName | None = None
+    status: SingleSendStatus | None = None
 
 
 class SoughtSingleSends(StrictRequestModel):
     """The body of POST /v3/marketing/singlesends/search."""
 
     name: _Name | None = None
-    status: Annotated[list[StatusName], Field(max_length=3)] | None = None
+    status: Annotated[list[SingleSendStatus], Field(max_length=3)] | None = None
     categories: Annotated[list[_Category], Field(max_length=100)] | None = None
 
     def has(self, one: Broadcast) -> bool:
@@ -147,7 +147,7 @@ def said_of(one: Broadcast) -> dict[str, Any]:
     return said
 
 
-def status_of(one: Broadcast) -> StatusName:
+def status_of(one: Broadcast) -> SingleSendStatus:
     """Return the status; one whose schedule was cancelled elsewhere is a draft again."""
     return _STATUS[one.status]
 
