@@ -180,6 +180,21 @@ def test_a_single_send_is_sent_to_each_contact_of_its_list(site: Served, api: An
     assert "unsubscribe}" not in ann["html"]
 
 
+def test_who_is_in_several_lists_gets_one_mail(site: Served, api: Any) -> None:
+    carl = "carl@example.org"
+    news = listed(api, "News", {"email": ANN, "city": "Oslo"}, {"email": BOB, "city": "Oslo"})
+    shop = listed(api, "Shop", {"email": ANN}, {"email": carl})
+    body = {"name": "Of Oslo", "query_dsl": '$.attributes.city == "Oslo"'}
+    oslo = read(api.marketing.segments._("2.0").post(request_body=body))["id"]
+    to = {"list_ids": [news, shop, news], "segment_ids": [oslo]}
+    made = added(api, whole(api, news) | {"send_to": to})
+    api.marketing.singlesends._(made["id"]).schedule.put(request_body={"send_at": "now"})
+    run(site)
+
+    mails = site.rows("SELECT recipient_email FROM mailqueue.email_queue ORDER BY 1")
+    assert mails == [(ANN,), (BOB,), (carl,)]
+
+
 def test_one_scheduled_is_unscheduled_and_scheduled_again(site: Served, api: Any) -> None:
     made = added(api, whole(api, listed(api, "News", {"email": ANN})))
     one = api.marketing.singlesends._(made["id"])

@@ -1,7 +1,7 @@
 """Send a broadcast by a schedule that runs once, and take it back before it does."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,12 +25,12 @@ AT_ONCE = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class BroadcastMail:
-    """The mail of a broadcast: its texts in Jinja, the name of its list, and options of its
+    """The mail of a broadcast: its texts in Jinja, the names of its lists, and options of its
     schedule.
     """
 
     text: NewText
-    list_name: str
+    list_names: Sequence[str]
     options: Mapping[str, Any]
 
 
@@ -110,5 +110,5 @@ def _definition(mail: BroadcastMail, slug: str, at: datetime) -> dict[str, Any]:
         "schedule_type": "once",
         "run_at": at.isoformat(),
         "template_slug": slug,
-        "payload": payload | {"to": [mail.list_name]},
+        "payload": payload | {"to": list(mail.list_names)},
     }

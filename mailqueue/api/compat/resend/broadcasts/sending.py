@@ -44,7 +44,7 @@ async def send(
     segment = await segment_of(call, one.list_id)
     fallbacks = await fallbacks_of(call)
     text = await call.in_turn(lambda: texts_of(one.content, fallbacks))
-    mail = BroadcastMail(text, segment.name, _options(one))
+    mail = BroadcastMail(text, [segment.name], _options(one))
     try:
         return await begin(call, one, mail, at=at, draft_id=draft_id)
     except InvalidField as exc:

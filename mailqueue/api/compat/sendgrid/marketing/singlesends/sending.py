@@ -13,7 +13,6 @@ from mailqueue.api.compat.sendgrid.marketing.singlesends.texts import texts_of
 from mailqueue.api.compat.signatures import Signature
 from mailqueue.api.http.context import RequestContext
 from mailqueue.contacts import lists
-from mailqueue.contract.contacts import ContactList
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.suppression.subscriptions import categories
 from mailqueue.webhooks.formats.sendgrid import GROUP
@@ -47,7 +46,7 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
         raise InvalidField("send_at", "must be in the future, or `now`")
     said = {**said_of(one), "send_at": at.isoformat()}
     mail: Mapping[str, Any] = said.get("email_config") or {}
-    chosen = await _list(call, said.get("send_to") or {})
+    chosen = await _lists(call, said.get("send_to") or {})
     sender = await _sender(call, mail.get("sender_id"))
     category = await _category(call, mail.get("suppression_group_id"))
     text = await call.in_turn(lambda: texts_of(mail, sender))
@@ -58,33 +57,36 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
         "category": category,
         "tags": categories_of(one) or None,
     }
-    fields = BroadcastFields(one.name, chosen.id, category, {SINGLE_SEND: said})
+    fields = BroadcastFields(one.name, None, category, {SINGLE_SEND: said})
     try:
-        sent = BroadcastMail(text, chosen.name, options)
+        sent = BroadcastMail(text, chosen, options)
         await begin(call, fields, sent, at=at, draft_id=one.id)
     except InvalidField as exc:
         raise exc.named(_NAMES.get(exc.field, exc.field)) from exc
     return at
 
 
-async def _list(call: RequestContext, to: Mapping[str, Any]) -> ContactList:
-    """Return the list or the segment that a single send is sent to.
+async def _lists(call: RequestContext, to: Mapping[str, Any]) -> list[str]:
+    """Return the names of the lists and segments that a single send is sent to.
 
     Raises:
-        InvalidField: it names none, several, or one that is not there.
+        InvalidField: it names none, or one that is not there.
     """
-    given = [(field, text) for field in ("list_ids", "segment_ids") for text in to.get(field) or ()]
-    if len(given) != 1:
-        raise InvalidField("send_to", "one list or one segment is needed to send it")
-    ((field, text),) = given
-    async with call.connection() as conn:
-        try:
-            one = await lists.find(conn, call.caller.project_id, UUID(text))
-        except NotFound:
-            raise InvalidField(f"send_to.{field}", f"there is no {text}") from None
-    if (one.condition is None) != (field == "list_ids"):
-        raise InvalidField(f"send_to.{field}", f"there is no {text}")
-    return one
+    found = []
+    for field in ("list_ids", "segment_ids"):
+        for text in dict.fromkeys(to.get(field) or ()):
+            why = f"there is no {text}"
+            async with call.connection() as conn:
+                try:
+                    one = await lists.find(conn, call.caller.project_id, UUID(text))
+                except NotFound:
+                    raise InvalidField(f"send_to.{field}", why) from None
+            if (one.condition is None) != (field == "list_ids"):
+                raise InvalidField(f"send_to.{field}", why)
+            found.append(one.name)
+    if not found:
+        raise InvalidField("send_to", "a list or a segment is needed to send it")
+    return found
 
 
 async def _sender(call: RequestContext, number: int | None) -> Signature:
