@@ -61,6 +61,11 @@ MARKETING: dict[str, Any] = {
     "PATCH /v3/senders/{sender_number}": SENDER,
     "POST /v3/verified_senders": VERIFIED_SENDER,
     "PATCH /v3/verified_senders/{sender_number}": VERIFIED_SENDER,
+    "POST /v3/marketing/test/send_email": {
+        "template_id": "order-confirmation",
+        "from_address": "shop@example.com",
+        "emails": ["ann@example.com"],
+    },
     f"POST {_SENDS}": SINGLE_SEND,
     f"POST {_SENDS}/search": {"name": "May", "status": ["draft"], "categories": ["spring"]},
     f"POST {_SENDS}/{{broadcast_id}}": {"name": "June"},

@@ -35,6 +35,7 @@ from mailqueue.api.compat.sendgrid.marketing.singlesends.endpoints import SINGLE
 from mailqueue.api.compat.sendgrid.marketing.singlesends.statistics import (
     SINGLE_SEND_STATS_ENDPOINTS,
 )
+from mailqueue.api.compat.sendgrid.marketing.trial import TRIAL_ENDPOINTS
 from mailqueue.api.compat.sendgrid.messages import ACTIVITY_ENDPOINTS
 from mailqueue.api.compat.sendgrid.model import SendGridMail
 from mailqueue.api.compat.sendgrid.scheduled import SCHEDULED_ENDPOINTS
@@ -147,6 +148,7 @@ SENDGRID = CompatApi(
         *SINGLE_SEND_STATS_ENDPOINTS,
         *FIELD_ENDPOINTS,
         *SEGMENT_ENDPOINTS,
+        *TRIAL_ENDPOINTS,
     ),
     credential_of=key_of,
     refused=refused,

@@ -183,6 +183,21 @@ async def _groups(call: RequestContext) -> Sequence[_Group]:
     return [_Group(int(number[1]), one) for number, one in numbered if number is not None]
 
 
+async def category_of_group(call: RequestContext, number: int, *, field: str) -> str:
+    """Return the category of the group of a number.
+
+    Raises:
+        InvalidField: there is none.
+    """
+    slug = f"{GROUP}{number}"
+    async with call.connection() as conn:
+        try:
+            await categories.get(conn, call.caller.project, slug=slug)
+        except NotFound:
+            raise InvalidField(field, "there is no such group") from None
+    return slug
+
+
 async def _found(call: RequestContext) -> _Group:
     """Return the group of the path.
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.api.compat.broadcasts.sending import BroadcastMail, begin
 from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast, BroadcastFields
+from mailqueue.api.compat.sendgrid.groups import category_of_group
 from mailqueue.api.compat.sendgrid.marketing.senders import signature_of
 from mailqueue.api.compat.sendgrid.marketing.singlesends.model import categories_of, said_of
 from mailqueue.api.compat.sendgrid.marketing.singlesends.texts import texts_of
@@ -14,8 +15,6 @@ from mailqueue.api.compat.signatures import Signature
 from mailqueue.api.http.context import RequestContext
 from mailqueue.contacts import lists
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.suppression.subscriptions import categories
-from mailqueue.webhooks.formats.sendgrid import GROUP
 
 _SENDER = "email_config.sender_id"
 _GROUP = "email_config.suppression_group_id"
@@ -48,7 +47,10 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
     mail: Mapping[str, Any] = said.get("email_config") or {}
     chosen = await _lists(call, said.get("send_to") or {})
     sender = await _sender(call, mail.get("sender_id"))
-    category = await _category(call, mail.get("suppression_group_id"))
+    group = mail.get("suppression_group_id")
+    if group is None:
+        raise InvalidField(_GROUP, "is needed to send it: each mail can be unsubscribed from")
+    category = await category_of_group(call, group, field=_GROUP)
     text = await call.in_turn(lambda: texts_of(mail, sender))
     options = {
         "from_email": sender.address,
@@ -103,20 +105,3 @@ async def _sender(call: RequestContext, number: int | None) -> Signature:
     if not one.is_confirmed:
         raise InvalidField(_SENDER, f"the project may not send from {one.address}")
     return one
-
-
-async def _category(call: RequestContext, number: int | None) -> str:
-    """Return the category of an unsubscribe group.
-
-    Raises:
-        InvalidField: none is named, or there is none of that id.
-    """
-    if number is None:
-        raise InvalidField(_GROUP, "is needed to send it: each mail can be unsubscribed from")
-    slug = f"{GROUP}{number}"
-    async with call.connection() as conn:
-        try:
-            await categories.get(conn, call.caller.project, slug=slug)
-        except NotFound:
-            raise InvalidField(_GROUP, "there is no such group") from None
-    return slug
