@@ -62,8 +62,8 @@ def jinja_of(
 ) -> str:
     """Return a template in Jinja.
 
-    `has_sections`: a block {{#name}} is Mustachio's, which looks names up in `name`. `named` gives
-    the expressions of names, also of SendGrid's own links.
+    `has_sections`: {{#name}} is Mustachio's, which looks names up in `name`. `named` gives the
+    expressions of names, also of SendGrid's own links.
 
     Raises:
         InvalidField: it cannot be translated exactly; the message has the line, and what to write.
@@ -75,9 +75,8 @@ def jinja_of(
     if "{%" in text or _FILTERED.search(text):
         return text
     items = frozenset(int(number) for number in _ITEM.findall(text))
-    scopes = [NameScope(None, named=named or str)]
-    state = _Translation(items, has_sections, named is not None, scopes)
-    found, end, room = list[str](), 0, LONGEST_SOURCE
+    scopes, room = [NameScope(None, named=named or str)], LONGEST_SOURCE
+    state, found, end = _Translation(items, has_sections, named is not None, scopes), [], 0
     for count in range(MAX_TAGS + 1):
         start = text.find("{{", end)
         if start < 0:

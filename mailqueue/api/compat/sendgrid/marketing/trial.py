@@ -36,7 +36,7 @@ _Text = Annotated[StorableText, Field(max_length=320)]
 _NAMES = {"template_slug": "template_id", "variables": "template_id"}
 
 
-class TriedTemplate(StrictRequestModel):
+class TrialMail(StrictRequestModel):
     """The body of POST /v3/marketing/test/send_email."""
 
     template_id: Annotated[StorableText, Field(min_length=1, max_length=100)]
@@ -51,7 +51,7 @@ class TriedTemplate(StrictRequestModel):
 async def send(call: RequestContext) -> Response:
     """Send a template to some addresses, to each of them a mail: all or none."""
     refuse_subuser(call.request)
-    body = await body_of(call, TriedTemplate)
+    body = await body_of(call, TrialMail)
     if body.custom_unsubscribe_url:
         raise InvalidField("custom_unsubscribe_url", "is not supported here")
     emails = dict.fromkeys(
@@ -75,7 +75,7 @@ async def send(call: RequestContext) -> Response:
     return json_answer({}, status=HTTPStatus.ACCEPTED)
 
 
-async def _sender(call: RequestContext, body: TriedTemplate) -> dict[str, str]:
+async def _sender(call: RequestContext, body: TrialMail) -> dict[str, str]:
     """Return the mailbox that the mail is from.
 
     Raises:
@@ -91,7 +91,7 @@ async def _sender(call: RequestContext, body: TriedTemplate) -> dict[str, str]:
     return {"email": one.address, "name": one.settings.get("name", "")}
 
 
-async def _template(call: RequestContext, body: TriedTemplate) -> str:
+async def _template(call: RequestContext, body: TrialMail) -> str:
     """Return the template and its version as POST /v3/mail/send takes them.
 
     Raises:
