@@ -68,6 +68,7 @@ SELECT mailqueue.describe_columns('broadcasts', ARRAY[
     ['list_id', 'Id of the list, which may have been removed since; NULL: none was chosen.'],
     ['topic', 'Category of its mail, of the preference centre; NULL: marketing.'],
     ['content', 'Sender, subject, texts and reply addresses, or all that a single send says, as they were given.'],
+    ['summary', 'What lists show of a single send, without its texts; NULL: of Resend''s API.'],
     ['schedule_id', 'Id of the schedule that sends it; NULL: a draft.'],
     ['begun_at', 'Time at which it was given to a schedule; NULL: a draft.'],
     ['created_by', 'Author: API key, administrator or operating system user.']

@@ -7,7 +7,7 @@ SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_
        CASE WHEN s.once_at > b.begun_at + interval '2 s' THEN s.once_at END AS scheduled_at, r.finished_at AS sent_at,
        s.message ->> 'template' AS template,
        CASE WHEN %(id)s::uuid IS NOT NULL THEN b.content
-            ELSE (b.content #- '{singlesend,email_config}') - '{html,text}'::text[] END AS content,
+            WHEN b.summary IS NULL THEN '{}' ELSE jsonb_build_object('singlesend', b.summary) END AS content,
        CASE WHEN b.begun_at IS NULL THEN 'draft'
             WHEN s.id IS NULL THEN 'sent'
             WHEN s.status = 'cancelled' THEN 'canceled'
@@ -19,7 +19,7 @@ SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_
 FROM mailqueue.broadcasts AS b
 LEFT JOIN mailqueue.schedules AS s ON s.id = b.schedule_id AND s.project_id = b.project_id
 LEFT JOIN mailqueue.schedule_runs AS r ON r.schedule_id = s.id AND r.project_id = b.project_id AND r.number = 1
-WHERE b.project_id = %(project_id)s AND (b.content ? 'singlesend') = %(of_sendgrid)s
+WHERE b.project_id = %(project_id)s AND (b.summary IS NOT NULL) = %(of_sendgrid)s
   AND (%(id)s::uuid IS NULL OR b.id = %(id)s)
   AND (%(after)s::uuid IS NULL OR b.id < %(after)s)
   AND (%(before)s::uuid IS NULL OR b.id > %(before)s)
@@ -28,15 +28,16 @@ LIMIT %(limit)s;
 
 -- name: add_broadcast :maybe
 -- Id of the draft that was added; none: the project has as many as it may have.
-INSERT INTO mailqueue.broadcasts (id, project_id, name, list_id, topic, content, created_by)
-SELECT %(id)s, %(project_id)s, %(name)s, %(list_id)s, %(topic)s, %(content)s, %(by)s
+INSERT INTO mailqueue.broadcasts (id, project_id, name, list_id, topic, content, summary, created_by)
+SELECT %(id)s, %(project_id)s, %(name)s, %(list_id)s, %(topic)s, %(content)s, %(summary)s, %(by)s
  WHERE (SELECT count(*) FROM mailqueue.broadcasts AS b WHERE b.project_id = %(project_id)s) < %(most)s
 RETURNING id;
 
 -- name: change_broadcast :maybe
 -- Id of the draft that was changed; none: it is no draft.
 UPDATE mailqueue.broadcasts AS b
-   SET name = %(name)s, list_id = %(list_id)s, topic = %(topic)s, content = %(content)s, updated_at = clock_timestamp()
+   SET name = %(name)s, list_id = %(list_id)s, topic = %(topic)s, content = %(content)s, summary = %(summary)s,
+       updated_at = clock_timestamp()
  WHERE b.id = %(id)s AND b.project_id = %(project_id)s AND b.begun_at IS NULL
 RETURNING b.id;
 

@@ -12,6 +12,7 @@ from mailqueue.db.fetch import Conn, many, maybe
 from mailqueue.webhooks.ids import new_id
 
 SINGLE_SEND = "singlesend"
+_SUMMARY = ("categories", "send_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,16 @@ class BroadcastFields:
     content: Mapping[str, Any]
 
     def params(self, project_id: UUID) -> dict[str, Any]:
-        """Return SQL parameters."""
+        """Return SQL parameters: with what lists show of a single send, None of Resend's."""
+        said = self.content.get(SINGLE_SEND)
+        summary = None if said is None else {key: said.get(key) for key in _SUMMARY}
         return {
             "project_id": project_id,
             "name": self.name,
             "list_id": self.list_id,
             "topic": self.topic,
             "content": Jsonb(self.content),
+            "summary": None if summary is None else Jsonb(summary),
         }
 
 
