@@ -81,6 +81,8 @@ class ProjectDetails(Value):
     tracking_domain: str | None
     tracking_domain_verified_at: datetime | None
     brand_color: str | None
+    logo: UUID | None
+    """Picture at the top of the pages of recipients; null for none."""
     max_queued_emails: int | None
     max_stored_bytes: int | None
     max_uploads: int | None

@@ -45,6 +45,7 @@ class Project:
     tracking_domain: str | None  # host of the links in its mail; None: the public URL
     tracking_checked_at: datetime | None  # last time DNS led here; None: links do not use it yet
     brand_color: str | None  # of its public pages, #rrggbb; None: the default
+    logo: UUID | None  # picture of templates at the top of its public pages; None: none
     max_queued_emails: int | None  # None: no bound; so are the following
     max_stored_bytes: int | None
     max_uploads: int | None

@@ -112,6 +112,8 @@ class ProjectSettings(StrictRequestModel):
     """
     brand_color: str | None = None
     """Colour of the unsubscribe pages, such as `#0b6e4f`; null is the default."""
+    logo: str | None = None
+    """Id of the picture of templates at the top of the unsubscribe pages; null is none."""
     max_queued_emails: Bound | None = None
     """Emails in the queue; further ones are refused. Null is no bound."""
     max_stored_bytes: Bound | None = None

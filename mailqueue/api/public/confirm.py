@@ -24,13 +24,9 @@ async def confirm(visit: Visit) -> Response:
     asked = await _asked(visit)
     if asked is None:
         return page("fault.html", words=visit.words, status=HTTPStatus.NOT_FOUND, what="missing")
-    return page(
+    return visit.page(
         "confirm.html",
-        words=visit.words,
-        color=visit.reader.brand_color,
         status=HTTPStatus.GONE if asked.state is AskedState.EXPIRED else status,
-        project=visit.reader.project,
-        address=visit.shown_address,
         what=asked.state.value,
         list=visit.words["quoted"].format(name=asked.list),
     )

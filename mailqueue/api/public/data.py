@@ -43,13 +43,9 @@ def _what(found: DataExport) -> str:
 
 
 def _shown(visit: Visit, found: DataExport, *, what: str) -> Response:
-    return page(
+    return visit.page(
         "data.html",
-        words=visit.words,
-        color=visit.reader.brand_color,
         status=HTTPStatus.GONE if what == "gone" else HTTPStatus.OK,
-        project=visit.reader.project,
-        address=visit.shown_address,
         what=what,
         until=found.expires_at,
     )

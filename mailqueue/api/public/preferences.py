@@ -9,7 +9,6 @@ from starlette.responses import Response
 from mailqueue.analytics.exports import requests
 from mailqueue.analytics.exports.model import DataAsked
 from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
-from mailqueue.api.public.rendering import page
 from mailqueue.suppression.subscriptions import choices as subscriptions_choices
 from mailqueue.suppression.subscriptions.model import (
     EVERYTHING,
@@ -133,13 +132,9 @@ async def _shown(
         )
         for one in found.categories
     ]
-    return page(
+    return visit.page(
         "preferences.html",
-        words=visit.words,
-        color=visit.reader.brand_color,
         status=HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY,
-        project=visit.reader.project,
-        address=visit.shown_address,
         rows=rows,
         has_left_all=found.has_left_all,
         is_stopped=found.is_stopped,

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.api.public.rendering import page
+from mailqueue.api.public.rendering import Design, page
 from mailqueue.api.public.wording import PageTexts, words_for
 from mailqueue.core.errors import ConfigError, Locked, SealBroken, Unavailable
 from mailqueue.db.fetch import Conn
@@ -54,6 +54,20 @@ class Visit:
     def connection(self) -> AbstractAsyncContextManager[Conn]:
         """Return a connection in a transaction that acts for the project of the mail."""
         return self.runtime.transaction(self.reader.project_id, by="recipient")
+
+    def page(
+        self, template: str, *, status: HTTPStatus = HTTPStatus.OK, **values: object
+    ) -> Response:
+        """Return a page in the project's design, which names the project and the address."""
+        return page(
+            template,
+            words=self.words,
+            design=Design(self.reader.brand_color, self.reader.logo),
+            status=status,
+            project=self.reader.project,
+            address=self.shown_address,
+            **values,
+        )
 
     @property
     def shown_address(self) -> str:

@@ -1,19 +1,33 @@
-"""Render the pages for people: no script, no resource of another host, the project's color."""
+"""Render the pages for people: no script, nothing of another host, the project's design."""
 
 import secrets
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from uuid import UUID
 
 from starlette.responses import Response
 
 from mailqueue.api.public.wording import WORDS, PageTexts
+from mailqueue.templates.pictures.model import PATH as PICTURES_PATH
 from mailqueue.web.rendering import environment
-from mailqueue.web.security_headers import security_headers
+from mailqueue.web.security_headers import content_policy, security_headers
 
 DEFAULT_COLOR = "#9c3d22"
 _HERE = Path(__file__).parent
 _DARK, _LIGHT = "#000000", "#ffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a project chose for its pages: a color, and the token of the URL of its logo."""
+
+    color: str | None = None
+    logo: UUID | None = None
+
+
+PLAIN = Design()
+"""The design of pages of no project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +57,28 @@ def page(
     template: str,
     *,
     words: PageTexts,
-    color: str | None = None,
+    design: Design = PLAIN,
     status: HTTPStatus = HTTPStatus.OK,
     **values: object,
 ) -> Response:
     """Return a page that no cache stores, and whose links send no Referer: its path is a secret."""
     nonce = secrets.token_urlsafe(16)
     content = _TEMPLATES.get_template(f"public/{template}").render(
-        values | {"words": words, "all_words": WORDS, "brand": brand_of(color), "nonce": nonce}
+        values
+        | {
+            "words": words,
+            "all_words": WORDS,
+            "brand": brand_of(design.color),
+            "logo": None if design.logo is None else f"{PICTURES_PATH}{design.logo.hex}",
+            "nonce": nonce,
+        }
     )
+    policy = {"style-src": f"'nonce-{nonce}'"}
+    if design.logo is not None:
+        policy["img-src"] = "'self'"
     headers = {
         **_HEADERS,
-        "Content-Security-Policy": f"{_POLICY}; style-src 'nonce-{nonce}'",
+        "Content-Security-Policy": content_policy(policy),
         "Content-Language": words.tag,
     }
     return Response(content, status, headers, "text/html; charset=utf-8")
@@ -73,4 +97,3 @@ _HEADERS = security_headers(
     X_Robots_Tag="noindex, nofollow",
     Vary="Accept-Language",
 )
-_POLICY = _HEADERS["Content-Security-Policy"]

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
-from mailqueue.api.public.rendering import page, plain
+from mailqueue.api.public.rendering import plain
 from mailqueue.suppression.subscriptions import choices
 from mailqueue.suppression.subscriptions.model import ChoiceSource
 from mailqueue.tracking.tokens import Token, TokenKind
@@ -60,13 +60,9 @@ async def _page(
         ),
         None,
     )
-    return page(
+    return visit.page(
         "unsubscribe.html",
-        words=words,
-        color=visit.reader.brand_color,
         status=status,
-        project=visit.reader.project,
-        address=visit.shown_address,
         what=what,
         category=own and words["quoted"].format(name=words.name_of(own)),
         was_all=was_all or own is None,

@@ -109,7 +109,8 @@ ENDPOINTS = (
         status=HTTPStatus.NO_CONTENT,
         tag=_TAG,
         description="Emails that name it, those sent before included, show nothing in its place: "
-        "its URL answers 404 within a minute, and caches between forget it within a day.",
+        "its URL answers 404 within a minute, and caches between forget it within a day. The logo "
+        "of the project is not deleted.",
         test_keys=ForTestKeys.REFUSED,
     ),
 )

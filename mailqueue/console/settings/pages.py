@@ -14,6 +14,7 @@ from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import InvalidField
+from mailqueue.templates.pictures import keeping
 from mailqueue.tenants.model import Project
 from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.tenants.projects.settings.model import (
@@ -116,6 +117,7 @@ async def _shown(
     async with context.connection() as conn:
         project = await projects_manage.find_by_id(conn, context.seen.id)
         retention = await settings.retention_of(conn, project.id)
+        pictures = await keeping.list_all(conn, project.id)
     fields = [_field(each, project) for each in PROJECT_SETTINGS]
     order = list(SettingGroup)
     fields.sort(key=lambda field: order.index(field.setting.group))
@@ -131,6 +133,7 @@ async def _shown(
         note=note,
         version=version_of(project),
         retention=retention,
+        pictures=pictures,
         may_change=context.may(Right.ADMINISTER),
         done=DONE.get(context.query("done"), ""),
     )

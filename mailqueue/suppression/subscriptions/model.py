@@ -36,6 +36,7 @@ class LinkRecipient:
     project_id: UUID
     project: str  # display name of the project
     brand_color: str | None
+    logo: UUID | None  # token of its public URL
     address: str
     category: str  # category of the mail
     campaign_id: str | None

@@ -20,6 +20,7 @@ class ReaderRow(NamedTuple):
     project_id: UUID
     project: str
     brand_color: str | None
+    logo: UUID | None
     address: str
     category: str
     campaign_id: str | None

@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 from mailqueue.contract.templates import TemplatePicture
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.templates.pictures import store
 from mailqueue.templates.pictures.formats import kind_of
@@ -74,8 +74,13 @@ async def remove(conn: Conn, project_id: UUID, picture_id: UUID, *, by: str) -> 
 
     Raises:
         NotFound: there is no such picture.
+        Conflict: it is the logo of the project.
     """
-    if not await store.remove(conn, project_id, picture_id, by=by):
+    try:
+        is_removed = await store.remove(conn, project_id, picture_id, by=by)
+    except InvalidField as exc:
+        raise Conflict(exc.why) from exc
+    if not is_removed:
         raise NotFound("picture", picture_id)
 
 

@@ -27,9 +27,14 @@ async def add(conn: Conn, project_id: UUID, new: NewPicture, *, by: str) -> UUID
 
 
 async def remove(conn: Conn, project_id: UUID, picture_id: UUID, *, by: str) -> bool:
-    """Delete a picture; return False where there is none."""
+    """Delete a picture; return False where there is none.
+
+    Raises:
+        InvalidField: it is the logo of the project.
+    """
     asked = {"project_id": project_id, "id": picture_id, "by": by}
-    return await value(conn, "remove_template_picture", asked, bool)
+    with refusals():
+        return await value(conn, "remove_template_picture", asked, bool)
 
 
 async def list_rows(

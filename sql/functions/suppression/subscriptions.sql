@@ -2,13 +2,13 @@
 
 -- The mail of a link. Not an authorisation: a link has a token, and a token names one mail.
 CREATE OR REPLACE FUNCTION mailqueue.recipient_of_link(p_email uuid, p_recipient integer)
-    RETURNS TABLE (project_id uuid, project text, brand_color text, address text, category text, campaign_id text,
-        language text)
+    RETURNS TABLE (project_id uuid, project text, brand_color text, logo uuid, address text, category text,
+        campaign_id text, language text)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT m.project_id, coalesce(p.display_name, p.name), p.brand_color, coalesce(r.address, m.recipient_email),
-           m.category, m.campaign_id, c.template_language
+    SELECT m.project_id, coalesce(p.display_name, p.name), p.brand_color, g.token,
+           coalesce(r.address, m.recipient_email), m.category, m.campaign_id, c.template_language
       FROM (SELECT q.id, q.project_id, q.recipient_email, q.category, q.campaign_id, q.content_id, q.content_on,
                    NULL::timestamptz AS at
               FROM mailqueue.email_queue AS q WHERE q.id = p_email
@@ -17,6 +17,7 @@ AS $$
                    h.finished_at
               FROM mailqueue.email_history AS h WHERE h.id = p_email) AS m
       JOIN mailqueue.projects AS p ON p.id = m.project_id AND p.deleted_at IS NULL
+      LEFT JOIN mailqueue.template_pictures AS g ON g.id = p.logo AND g.project_id = p.id
       LEFT JOIN mailqueue.email_recipients AS r ON r.email_id = m.id AND r.position = p_recipient
       LEFT JOIN mailqueue.email_contents AS c ON c.id = m.content_id AND c.created_on = m.content_on
      WHERE (p_recipient = 0 OR r.email_id IS NOT NULL) AND m.recipient_email NOT LIKE '%@erased.invalid'

@@ -55,6 +55,15 @@ DECLARE
     v_name text;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
+    PERFORM mailqueue.lock_key('template pictures ' || p_project);
+    SELECT o.name INTO v_name FROM mailqueue.template_pictures AS o
+      JOIN mailqueue.projects AS p ON p.id = o.project_id AND p.logo = o.id
+     WHERE o.id = p_id AND o.project_id = p_project;
+    IF FOUND THEN
+        PERFORM mailqueue.refuse('picture',
+                                 format('%s is the logo of the project, setting logo: choose another one, or none',
+                                        to_json(v_name)));
+    END IF;
     DELETE FROM mailqueue.template_pictures AS o WHERE o.id = p_id AND o.project_id = p_project
     RETURNING o.name INTO v_name;
     IF v_name IS NULL THEN

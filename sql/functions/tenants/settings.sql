@@ -32,7 +32,7 @@ BEGIN
             v_number := mailqueue.project_number(c.key, c.value);
         ELSIF c.key IN ('from_email', 'from_name', 'reply_to', 'bounce_address', 'bounce_domain', 'display_name',
                         'description', 'postal_address',
-                        'time_zone', 'delivery', 'tracking_domain', 'brand_color', 'low_priority_window',
+                        'time_zone', 'delivery', 'tracking_domain', 'brand_color', 'logo', 'low_priority_window',
                         'quiet_hours', 'frequency_cap', 'outbox_duplicates', 'ordering', 'ordering_on_failure',
                         'management_events', 'notices_to')
               AND c.type NOT IN ('string', 'null') THEN
@@ -96,13 +96,8 @@ BEGIN
         WHEN 'require_postal_address' THEN p.require_postal_address := coalesce(v_text::boolean, true);
         WHEN 'unsubscribe_on_all' THEN p.unsubscribe_on_all := coalesce(v_text::boolean, false);
         WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
-        WHEN 'brand_color' THEN
-            IF lower(v_text) !~ '^#[0-9a-f]{6}$' THEN
-                PERFORM mailqueue.refuse(c.key,
-                                         format('a colour such as #0b6e4f is needed, got %s',
-                                                to_json(left(v_text, 100))));
-            END IF;
-            p.brand_color := lower(v_text);
+        WHEN 'brand_color' THEN p.brand_color := mailqueue.project_color(v_text);
+        WHEN 'logo' THEN p.logo := mailqueue.project_logo(p.id, v_text);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := v_number;
@@ -271,8 +266,9 @@ AS $$
         'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery, 'resend_elsewhere',
         p.resend_elsewhere,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
-        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'max_queued_emails', p.max_queued_emails,
-        'max_stored_bytes', p.max_stored_bytes, 'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
+        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'logo', p.logo,
+        'max_queued_emails', p.max_queued_emails, 'max_stored_bytes', p.max_stored_bytes,
+        'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
         'max_events', p.max_events, 'max_contacts', p.max_contacts, 'max_age_hours_critical', p.max_age_hours_critical,
         'max_age_hours_high', p.max_age_hours_high, 'max_age_hours_normal', p.max_age_hours_normal,
         'max_age_hours_low', p.max_age_hours_low, 'require_postal_address', p.require_postal_address,

@@ -15,12 +15,14 @@ from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.api.support.own_data import sent_link, worked
 from tests.api.support.recipient_links import MASTER, Leaving, leaving
 from tests.contacts import people
 from tests.contacts.confirming import asked_link
+from tests.templates.pictures.drawing import drawn, stored
 
 pytestmark = [pytest.mark.anyio, pytest.mark.browser]
 
@@ -169,6 +171,34 @@ async def test_a_person_gets_their_data_by_two_presses_and_nothing_hinders(site:
 
     assert faults == []
     assert {row["table"] for row in file} >= {"mails"}
+
+
+@pytest.mark.parametrize("lang", ["en", "ar"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("size", [(8, 8), (8, 2000), (2000, 8), (1, 1)], ids=str)
+async def test_a_logo_of_any_shape_is_shown_within_its_bounds(
+    site: Site, lang: str, scheme: Literal["light", "dark"], size: tuple[int, int]
+) -> None:
+    shop = site.shop
+    link = await shop.preferences_of("logo@example.com", "news")
+    picture = await stored(shop.conn, shop.project_id, drawn(*size))
+    await manage.change(shop.conn, "shop", changes={"logo": str(picture)}, by="ann")
+    context = await site.browser.new_context(color_scheme=scheme)
+    page = await context.new_page()
+    faults: list[str] = []
+    for width in (320, 360, 1280):
+        await page.set_viewport_size({"width": width, "height": 760})
+        await page.goto(f"{site.url}{link}?lang={lang}")
+        logo = page.get_by_role("img", name="The Shop & Co")
+        assert await logo.evaluate("e => e.complete && e.naturalWidth") == size[0]
+        box = await logo.bounding_box()
+        assert box is not None
+        assert (box["height"], box["width"] <= 256) == (56, True)
+        assert 0 <= box["x"] <= width - box["width"]
+        faults += await faults_of(page)
+    await manage.change(shop.conn, "shop", changes={"logo": None}, by="ann")
+
+    assert faults == []
 
 
 @pytest.mark.parametrize("tag", ["ar", "he"])

@@ -9,6 +9,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.pictures import keeping
 from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tenants.model import Scope
+from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.calling import Calling, error_of
 from tests.templates.pictures.drawing import GIF, jpeg, png, png_of, stored
@@ -84,6 +85,18 @@ async def test_the_url_begins_as_links_in_mail_of_the_project_do(api: Calling) -
     assert before.url == f"https://mail.example.com/t/p/{row.token.hex}"
     assert after.url == f"https://links.example.com/t/p/{row.token.hex}"
     assert str(project_id).replace("-", "") not in after.url
+
+
+async def test_a_picture_that_is_the_logo_is_not_deleted(api: Calling) -> None:
+    made = (await api.post(f"{PATH}?name=logo.png", png(), Content_Type="image/png")).json()
+    async with connect(api.database) as conn:
+        await manage.change(conn, "default", changes={"logo": made["id"]}, by="ann")
+
+    refused = await api.delete(f"{PATH}/{made['id']}")
+
+    assert refused.status_code == 409
+    assert '"logo.png" is the logo of the project' in error_of(refused)["message"]
+    assert await kept(api.database) == [Stored("logo.png", "image/png")]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,25 @@ def test_a_picture_is_added_from_a_file_listed_and_removed(
     assert again.exit_code == 1
 
 
+def test_a_picture_is_the_logo_of_a_project_until_another_is_chosen(
+    on_fresh_db: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "logo.png"
+    file.write_bytes(png())
+    picture = json.loads(on_fresh_db("template", "picture", "add", str(file), "--json").stdout)
+
+    chosen = on_fresh_db("project", "change", "default", "--logo", picture["id"], "--json")
+    unknown = on_fresh_db("project", "change", "default", "--logo", "logo.png")
+    kept = on_fresh_db("template", "picture", "remove", picture["id"], "--yes")
+    reset = on_fresh_db("project", "change", "default", "--logo", "none", "--json")
+    gone = on_fresh_db("template", "picture", "remove", picture["id"], "--yes")
+
+    assert json.loads(chosen.stdout)["logo"] == picture["id"]
+    assert "logo: the id of a picture of the project is needed" in unknown.stderr
+    assert (kept.exit_code, '"logo.png" is the logo of the project' in kept.stderr) == (1, True)
+    assert (json.loads(reset.stdout)["logo"], gone.exit_code) == (None, 0)
+
+
 def test_a_picture_belongs_to_the_project_that_is_named(on_fresh_db: Cli, tmp_path: Path) -> None:
     file = tmp_path / "a.gif"
     file.write_bytes(GIF)

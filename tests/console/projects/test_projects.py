@@ -10,6 +10,7 @@ from mailqueue.tenants.projects.settings.registry import PROJECT_SETTINGS
 from tests import make
 from tests.console.test_pages import logged_in
 from tests.console.visiting import Visiting
+from tests.templates.pictures.drawing import stored
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +27,7 @@ def typed_of(html: str) -> dict[str, str]:
     for name, value in re.findall(r'<textarea id="(\w+)"[^>]*>\n?([^<]*)</textarea>', html):
         found[name] = unescape(value)
     for name, options in re.findall(r'<select id="(\w+)"[^>]*>(.*?)</select>', html, re.DOTALL):
-        chosen = re.search(r"<option(?: value=\"(\w*)\")? selected>(\w*)", options)
+        chosen = re.search(r"<option(?: value=\"([\w-]*)\")? selected>(\w*)", options)
         found[name] = "" if chosen is None else chosen[1] or chosen[2]
     return found
 
@@ -169,6 +170,32 @@ async def test_only_what_was_typed_differently_is_changed(console: Visiting) -> 
     assert project.postal_address == "1 High Street\nOxford"
     before, after = detail[0]["before"], detail[0]["after"]
     assert {name for name in after if before[name] != after[name]} == set(changes)
+
+
+async def test_the_logo_is_chosen_among_the_pictures_of_the_project(console: Visiting) -> None:
+    async with console.visitor() as visitor, console.connection() as conn:
+        project_id = await make.project_named(conn)
+        picture = await stored(conn, project_id, name="<logo>.png")
+        other = await stored(conn, await make.project(conn, "other"), name="other.png")
+        await logged_in(console, visitor)
+        page = (await visitor.get(f"{SHOP}/settings")).text
+        fields = await visitor.form(f"{SHOP}/settings", CHANGE) | typed_of(page)
+        refused = await visitor.post(CHANGE, fields | {"logo": str(other)})
+        fields = await visitor.form(f"{SHOP}/settings", CHANGE) | typed_of(page)
+        await visitor.post(CHANGE, fields | {"logo": str(picture)})
+        shown = (await visitor.get(f"{SHOP}/settings")).text
+        removal = f"{SHOP}/templates/pictures/{picture}/remove"
+        kept = await visitor.submit(removal, removal)
+        changed = await projects_manage.find(conn, "default")
+
+    assert "&lt;logo&gt;.png (3 × 2)</option>" in page
+    assert "other.png" not in page
+    assert f'src="{SHOP}/templates/pictures/' not in page
+    assert (refused.status_code, 'id="fault-logo"' in refused.text) == (422, True)
+    assert changed.logo == picture
+    assert f'<option value="{picture}" selected>' in shown
+    assert f'src="{SHOP}/templates/pictures/{picture}/file"' in shown
+    assert "is the logo of the project" in kept.text
 
 
 async def test_errors_of_settings_keep_what_was_typed_and_change_nothing(

@@ -29,6 +29,14 @@ def png(width: int = 3, height: int = 2, *, note: bytes = b"") -> bytes:
     return b"\x89PNG\r\n\x1a\n" + parts
 
 
+def drawn(width: int, height: int) -> bytes:
+    """Return a grey PNG that browsers decode completely."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    data = zlib.compress((b"\0" + b"\x80" * width) * height)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
 def png_of(size: int) -> bytes:
     """Return a PNG of so many bytes."""
     return png(note=b"x" * (size - len(png(note=b"x")) + 1))

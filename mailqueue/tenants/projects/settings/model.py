@@ -16,6 +16,7 @@ class ProjectSettingKind(StrEnum):
     NUMBER = "number"
     FLAG = "flag"
     LIST = "list"
+    PICTURE = "picture"  # the id of a picture of templates
 
 
 class SettingGroup(StrEnum):

@@ -51,6 +51,14 @@ PROJECT_SETTINGS: tuple[ProjectSetting, ...] = (
         metavar="#RRGGBB",
     ),
     ProjectSetting(
+        "logo",
+        Kind.PICTURE,
+        Group.IDENTITY,
+        "Picture at the top of the unsubscribe and preference pages.",
+        metavar="PICTURE",
+        shown_default="none",
+    ),
+    ProjectSetting(
         "time_zone",
         Kind.TEXT,
         Group.SENDING,
