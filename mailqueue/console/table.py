@@ -55,6 +55,7 @@ from mailqueue.console.senders import pages as senders_pages
 from mailqueue.console.sequences import acting as sequences_acting
 from mailqueue.console.sequences import pages as sequences_pages
 from mailqueue.console.settings import pages as settings_pages
+from mailqueue.console.settings import texts as settings_texts
 from mailqueue.console.setup import pages as setup_pages
 from mailqueue.console.suppression import adding as suppression_adding
 from mailqueue.console.suppression import pages as suppression_pages
@@ -158,6 +159,7 @@ PAGES: tuple[ConsolePage, ...] = (
     *audit_pages.PAGES,
     *platform_pages.PAGES,
     *settings_pages.PAGES,
+    *settings_texts.PAGES,
 )
 """In the order of the menu, which has the pages with a `menu` of their own."""
 

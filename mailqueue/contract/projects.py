@@ -83,6 +83,10 @@ class ProjectDetails(Value):
     brand_color: str | None
     logo: UUID | None
     """Picture at the top of the pages of recipients; null for none."""
+    page_texts: Mapping[str, Mapping[str, str]] | None
+    """Own texts of the pages of recipients, by language and name; null for none, and in lists of
+    projects.
+    """
     max_queued_emails: int | None
     max_stored_bytes: int | None
     max_uploads: int | None

@@ -1,5 +1,6 @@
 """Values: projects and API keys."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -46,6 +47,7 @@ class Project:
     tracking_checked_at: datetime | None  # last time DNS led here; None: links do not use it yet
     brand_color: str | None  # of its public pages, #rrggbb; None: the default
     logo: UUID | None  # picture of templates at the top of its public pages; None: none
+    page_texts: Mapping[str, Mapping[str, str]] | None  # by language and name; None in lists, too
     max_queued_emails: int | None  # None: no bound; so are the following
     max_stored_bytes: int | None
     max_uploads: int | None

@@ -44,6 +44,7 @@ SELECT mailqueue.describe_columns('projects', ARRAY[
      'Time at which the tracking domain was last found to lead here; NULL: not yet, links do not use it.'],
     ['brand_color', 'Colour of its public pages, such as #336699; NULL: the default.'],
     ['logo', 'Picture of templates at the top of its public pages; NULL: none.'],
+    ['page_texts', 'Own texts of its public pages, by language and name; NULL: the built-in ones.'],
     ['resend_elsewhere',
      'Whether mail with an unknown outcome may be sent again by another sender account; otherwise only by the same '
      'one.'],

@@ -95,7 +95,7 @@ SELECT mailqueue.remove_suppressions(%(project_id)s,
 
 -- name: find_recipient_of_link :maybe
 -- Recipient of a mail and the data of its pages; none once the mail was archived.
-SELECT r.project_id, r.project, r.brand_color, r.logo, r.address, r.category, r.campaign_id, r.language
+SELECT r.project_id, r.project, r.brand_color, r.logo, r.page_texts, r.address, r.category, r.campaign_id, r.language
 FROM mailqueue.recipient_of_link(%(email_id)s, %(recipient)s) AS r;
 
 -- name: list_subscriptions :many

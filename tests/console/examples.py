@@ -239,6 +239,7 @@ async def seed(conn: Conn, project: str, *, subject: str) -> dict[str, str]:
         "template": str(template.id),
         "platform_template": str(shared.id),
         "part_id": part,
+        "language": "ar",
         "picture_id": str(await drawing.stored(conn, project_id)),
         "platform_part": platform_part,
         "version": "1",

@@ -114,6 +114,11 @@ class ProjectSettings(StrictRequestModel):
     """Colour of the unsubscribe pages, such as `#0b6e4f`; null is the default."""
     logo: str | None = None
     """Id of the picture of templates at the top of the unsubscribe pages; null is none."""
+    page_texts: dict[str, dict[str, str] | None] | None = None
+    """Own texts of the unsubscribe pages, by language and name, such as
+    `{"en": {"intro": "Choose what we may send you."}}`. Languages that it does not name stay; null
+    for a language, or for all, is the built-in texts.
+    """
     max_queued_emails: Bound | None = None
     """Emails in the queue; further ones are refused. Null is no bound."""
     max_stored_bytes: Bound | None = None

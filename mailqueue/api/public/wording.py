@@ -4,18 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from operator import itemgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import orjson
 from markupsafe import Markup, escape
 
 from mailqueue.suppression.subscriptions.model import MARKETING, Subscription
+from mailqueue.suppression.wording.texts import TEXTS, direction_of, filled, replaced
 
 DEFAULT_LANGUAGE = "en"
-_FROM_RIGHT = frozenset({"ar", "he"})
-"""Languages that are written from the right."""
 _MAX_TAGS = 20
 """Language tags of an Accept-Language header that are looked at."""
 
@@ -30,15 +27,23 @@ class PageTexts:
     @property
     def direction(self) -> str:
         """Return the direction of the language's script, as HTML writes it."""
-        return "rtl" if self.tag in _FROM_RIGHT else "ltr"
+        return direction_of(self.tag)
 
     def __getitem__(self, name: str) -> str:
         return str(self.texts[name])
 
-    def say(self, name: str, **values: object) -> Markup:
+    def say(self, name: str, /, **values: object) -> Markup:
         """Return a sentence with its values, each isolated from the text direction around it."""
         kept = {key: Markup("<bdi>{}</bdi>").format(value) for key, value in values.items()}
-        return escape(self[name]).format(**kept)
+        return Markup(filled(str(escape(self[name])), kept))  # noqa: S704
+
+    def plain(self, name: str, /, **values: str) -> str:
+        """Return a sentence with its values, as a text without markup."""
+        return filled(self[name], values)
+
+    def of_project(self, own: Mapping[str, Mapping[str, str]] | None) -> "PageTexts":
+        """Return the texts with those of a project in their place; `own` by language, then name."""
+        return PageTexts(self.tag, replaced(self.texts, (own or {}).get(self.tag)))
 
     def day(self, at: date | datetime) -> str:
         """Return a date in the language's long form."""
@@ -65,15 +70,7 @@ class PageTexts:
         return None
 
 
-def _read() -> Mapping[str, PageTexts]:
-    folder = Path(__file__).parent / "words"
-    return {
-        path.stem: PageTexts(path.stem, MappingProxyType(orjson.loads(path.read_bytes())))
-        for path in sorted(folder.glob("*.json"))
-    }
-
-
-WORDS = MappingProxyType(_read())
+WORDS = MappingProxyType({tag: PageTexts(tag, texts) for tag, texts in TEXTS.items()})
 
 
 def words_for(*, chosen: str | None, accepted: str, of_mail: str | None) -> PageTexts:

@@ -37,6 +37,27 @@ _COLUMNS = (
 )
 NONE = "none"
 """Value that resets a setting."""
+MAX_DOCUMENT = 1_000_000
+"""Characters of a file that are read."""
+
+
+class _FileText(click.ParamType[str]):
+    """The text of a file; the word that resets a setting stays itself."""
+
+    name = "file"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text of the file that was named."""
+        if value == NONE:
+            return NONE
+        try:
+            with click.open_file(value, encoding="utf-8") as file:
+                text: str = file.read(MAX_DOCUMENT)
+                return text
+        except OSError as exc:
+            self.fail(f"{value}: {exc.strerror}", param, ctx)
+        except UnicodeDecodeError:
+            self.fail(f"{value}: it is not encoded in UTF-8", param, ctx)
 
 
 def settings_options(command: Command) -> Command:
@@ -49,6 +70,9 @@ def settings_options(command: Command) -> Command:
         options: dict[str, Any] = {"metavar": "N" if is_number else each.metavar}
         if each.kind is ProjectSettingKind.FLAG:
             options = {"type": click.Choice(["on", "off"])}
+        elif each.kind is ProjectSettingKind.DOCUMENT:
+            told += " A JSON file."
+            options["type"] = _FileText()
         elif each.kind is ProjectSettingKind.LIST:
             told += " May be repeated."
             options["multiple"] = True
@@ -120,6 +144,7 @@ def show(*, name: str) -> None:
         "mailqueue project change shop --track-opens on --tracking-domain links.example.com",
         "mailqueue project change shop --max-queued-emails 100000",
         "mailqueue project change shop --low-priority-window '22:00-06:00 Europe/Berlin'",
+        "mailqueue project change shop --page-texts texts.json",
         "mailqueue project change shop --reply-to none",
     ),
 )
@@ -143,8 +168,15 @@ def print_project(project: Project, retention: list[ProjectRetention] | None = N
     """Print one project."""
     print_facts(
         details_of(project, retention),
-        ((name.replace("_", " "), value) for name, value in asdict(project).items()),
+        ((name.replace("_", " "), _shown(value)) for name, value in asdict(project).items()),
     )
+
+
+def _shown(value: object) -> object:
+    """Return the value of a setting; of a document, what it has, and how much of each."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} ({len(each)})" for name, each in sorted(value.items()))
+    return value
 
 
 def _print_details(verb: Callable[[Opened], Awaitable[Project]]) -> None:

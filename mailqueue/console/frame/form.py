@@ -49,7 +49,7 @@ class FormPage(Generic[Form]):
         async with lent as conn:
             first = await self.first(context, conn)
         typed = typed_of(self.schema, {**first, **given})
-        return self._shown(context, typed, version=_version_of(first))
+        return self._shown(context, typed, version=version_of(first))
 
     async def act(self, context: PageContext) -> Response:
         """Do what the form says, once."""
@@ -125,12 +125,12 @@ def _above(context: PageContext) -> str:
     return context.request.url.path.rpartition("/")[0]
 
 
-def _version_of(first: Mapping[str, str]) -> str:
+def version_of(first: Mapping[str, str]) -> str:
     """Return a hash of what was in the fields of a form at first. Pure."""
     return hashlib.sha256(repr(sorted(first.items())).encode()).hexdigest()[:32]
 
 
 def _check_version(version: str, first: Mapping[str, str]) -> None:
     """Raise Conflict if a form was made for other values than those that are there. Pure."""
-    if version != _version_of(first):
+    if version != version_of(first):
         raise Conflict("it was changed meanwhile, so nothing was saved: open the form again")

@@ -22,7 +22,7 @@ from mailqueue.tenants.projects.settings.model import (
     ProjectSettingKind,
     SettingGroup,
 )
-from mailqueue.tenants.projects.settings.registry import PROJECT_SETTINGS
+from mailqueue.tenants.projects.settings.registry import PROJECT_SETTING_BY_NAME, PROJECT_SETTINGS
 from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/settings"
@@ -32,6 +32,8 @@ DONE = {
     "same": "No setting differs; nothing was changed.",
     "before": "This was done before, and was not done again.",
 }
+_IN_FORM = tuple(each for each in PROJECT_SETTINGS if each.kind is not ProjectSettingKind.DOCUMENT)
+"""The settings that are fields; documents have pages of their own."""
 _MEANWHILE = (
     "Somebody changed this project meanwhile. The fields show what you typed; compare them."
 )
@@ -60,7 +62,7 @@ async def change_settings(context: PageContext) -> Response:
         async with context.acting_once(on_installation=True) as conn:
             project = await projects_manage.find_by_id(conn, context.seen.id)
             if form.get("version") != version_of(project):
-                raise _ChangedMeanwhile
+                raise ChangedMeanwhile
             changes = changed_settings(project, form)
             if changes:
                 await projects_manage.change(
@@ -68,7 +70,7 @@ async def change_settings(context: PageContext) -> Response:
                 )
     except DoneBefore:
         return _done(context, "before")
-    except _ChangedMeanwhile:
+    except ChangedMeanwhile:
         return await _shown(context, form, status=HTTPStatus.CONFLICT, note=_MEANWHILE)
     except InvalidField as exc:
         return await _shown(
@@ -88,7 +90,7 @@ def changed_settings(project: Project, form: Mapping[str, str]) -> dict[str, obj
         InvalidField: the value of a setting cannot be read.
     """
     changes: dict[str, object] = {}
-    for each in PROJECT_SETTINGS:
+    for each in _IN_FORM:
         typed = form.get(each.name, "").replace("\r\n", "\n").strip()
         if each.kind is ProjectSettingKind.FLAG:
             typed = "on" if typed == "on" else "off"
@@ -102,8 +104,8 @@ def version_of(project: Project) -> str:
     return project.updated_at.isoformat()
 
 
-class _ChangedMeanwhile(Exception):
-    """The project is not the one for which the form was made."""
+class ChangedMeanwhile(Exception):
+    """What a form changes is not what it was made for."""
 
 
 async def _shown(
@@ -118,7 +120,7 @@ async def _shown(
         project = await projects_manage.find_by_id(conn, context.seen.id)
         retention = await settings.retention_of(conn, project.id)
         pictures = await keeping.list_all(conn, project.id)
-    fields = [_field(each, project) for each in PROJECT_SETTINGS]
+    fields = [_field(each, project) for each in _IN_FORM]
     order = list(SettingGroup)
     fields.sort(key=lambda field: order.index(field.setting.group))
     return context.page(
@@ -134,6 +136,8 @@ async def _shown(
         version=version_of(project),
         retention=retention,
         pictures=pictures,
+        own_texts=PROJECT_SETTING_BY_NAME["page_texts"],
+        languages=sorted(project.page_texts or {}),
         may_change=context.may(Right.ADMINISTER),
         done=DONE.get(context.query("done"), ""),
     )

@@ -37,6 +37,7 @@ class LinkRecipient:
     project: str  # display name of the project
     brand_color: str | None
     logo: UUID | None  # token of its public URL
+    page_texts: Mapping[str, Mapping[str, str]] | None  # the project's own, by language and name
     address: str
     category: str  # category of the mail
     campaign_id: str | None

@@ -21,6 +21,7 @@ class ReaderRow(NamedTuple):
     project: str
     brand_color: str | None
     logo: UUID | None
+    page_texts: Mapping[str, Mapping[str, str]] | None
     address: str
     category: str
     campaign_id: str | None

@@ -44,6 +44,7 @@ def details_of(project: Project, retention: list[ProjectRetention] | None = None
         tracking_domain_verified_at=project.tracking_checked_at,
         brand_color=project.brand_color,
         logo=project.logo,
+        page_texts=project.page_texts,
         max_queued_emails=project.max_queued_emails,
         max_stored_bytes=project.max_stored_bytes,
         max_uploads=project.max_uploads,

@@ -2,12 +2,12 @@
 
 -- The mail of a link. Not an authorisation: a link has a token, and a token names one mail.
 CREATE OR REPLACE FUNCTION mailqueue.recipient_of_link(p_email uuid, p_recipient integer)
-    RETURNS TABLE (project_id uuid, project text, brand_color text, logo uuid, address text, category text,
-        campaign_id text, language text)
+    RETURNS TABLE (project_id uuid, project text, brand_color text, logo uuid, page_texts jsonb, address text,
+        category text, campaign_id text, language text)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT m.project_id, coalesce(p.display_name, p.name), p.brand_color, g.token,
+    SELECT m.project_id, coalesce(p.display_name, p.name), p.brand_color, g.token, p.page_texts,
            coalesce(r.address, m.recipient_email), m.category, m.campaign_id, c.template_language
       FROM (SELECT q.id, q.project_id, q.recipient_email, q.category, q.campaign_id, q.content_id, q.content_on,
                    NULL::timestamptz AS at

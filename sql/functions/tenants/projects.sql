@@ -51,7 +51,7 @@ BEGIN
            daily_limit = p.daily_limit, rate_per_second = p.rate_per_second, burst = p.burst, weight = p.weight,
            soft_bounce_limit = p.soft_bounce_limit, soft_bounce_days = p.soft_bounce_days, time_zone = p.time_zone,
            requests_per_second = p.requests_per_second, track_opens = p.track_opens, track_clicks = p.track_clicks,
-           tracking_domain = p.tracking_domain, brand_color = p.brand_color, logo = p.logo,
+           tracking_domain = p.tracking_domain, brand_color = p.brand_color, logo = p.logo, page_texts = p.page_texts,
            max_queued_emails = p.max_queued_emails, max_stored_bytes = p.max_stored_bytes, max_uploads = p.max_uploads,
            max_templates = p.max_templates, max_events = p.max_events, max_contacts = p.max_contacts,
            max_age_hours_critical = p.max_age_hours_critical, max_age_hours_high = p.max_age_hours_high,

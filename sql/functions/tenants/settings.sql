@@ -98,6 +98,7 @@ BEGIN
         WHEN 'tracking_domain' THEN p.tracking_domain := mailqueue.project_tracking_domain(v_text);
         WHEN 'brand_color' THEN p.brand_color := mailqueue.project_color(v_text);
         WHEN 'logo' THEN p.logo := mailqueue.project_logo(p.id, v_text);
+        WHEN 'page_texts' THEN p.page_texts := mailqueue.project_page_texts(p.page_texts, c.value);
         WHEN 'daily_limit' THEN p.daily_limit := v_number;
         WHEN 'rate_per_second' THEN p.rate_per_second := v_number;
         WHEN 'burst' THEN p.burst := v_number;
@@ -266,7 +267,7 @@ AS $$
         'time_zone', p.time_zone, 'postal_address', p.postal_address, 'delivery', p.delivery, 'resend_elsewhere',
         p.resend_elsewhere,
         'requests_per_second', p.requests_per_second, 'track_opens', p.track_opens, 'track_clicks', p.track_clicks,
-        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'logo', p.logo,
+        'tracking_domain', p.tracking_domain, 'brand_color', p.brand_color, 'logo', p.logo, 'page_texts', p.page_texts,
         'max_queued_emails', p.max_queued_emails, 'max_stored_bytes', p.max_stored_bytes,
         'max_uploads', p.max_uploads, 'max_templates', p.max_templates,
         'max_events', p.max_events, 'max_contacts', p.max_contacts, 'max_age_hours_critical', p.max_age_hours_critical,

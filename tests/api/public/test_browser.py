@@ -15,6 +15,7 @@ from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
 from mailqueue.settings.environment import DatabaseSettings
+from mailqueue.suppression.wording.texts import REPLACEABLE
 from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.calling import settings_for
@@ -197,6 +198,33 @@ async def test_a_logo_of_any_shape_is_shown_within_its_bounds(
         assert 0 <= box["x"] <= width - box["width"]
         faults += await faults_of(page)
     await manage.change(shop.conn, "shop", changes={"logo": None}, by="ann")
+
+    assert faults == []
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+async def test_own_texts_of_great_length_break_no_page(site: Site, lang: str) -> None:
+    shop = site.shop
+    own = {name: "ש" * 300 + f" <b>{name}</b> &amp; " + "word " * 100 for name in REPLACEABLE}
+    await manage.change(shop.conn, "shop", changes={"page_texts": {lang: own}}, by="ann")
+    await people.list_of(shop.conn, shop.project_id, f"own-{lang}", opt_in="confirmed")
+    paths = [
+        await shop.preferences_of("own@example.com", "news"),
+        await shop.link_to("own@example.com", "news"),
+        await asked_link(shop, f"own-{lang}@example.com", name=f"own-{lang}"),
+    ]
+    context = await site.browser.new_context()
+    page = await context.new_page()
+    faults: list[str] = []
+    for path in paths:
+        for scheme in SCHEMES:
+            await page.emulate_media(color_scheme=scheme)
+            for width in (320, 360, 1280):
+                await page.set_viewport_size({"width": width, "height": 760})
+                await page.goto(f"{site.url}{path}?lang={lang}")
+                assert await page.locator("main b").count() == 1, "the name of the project"
+                faults += await faults_of(page)
+    await manage.change(shop.conn, "shop", changes={"page_texts": None}, by="ann")
 
     assert faults == []
 

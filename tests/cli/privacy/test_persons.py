@@ -1,6 +1,7 @@
 """`mailqueue category`, `suppression show`, `export-person` and `erase`: arguments and output."""
 
 import json
+from pathlib import Path
 
 from mailqueue.db.fetch import Conn
 from tests import make
@@ -82,6 +83,35 @@ def test_a_person_is_counted_exported_and_erased(on_fresh_db: Cli) -> None:
     assert cli("erase").exit_code == 2
     assert cli("erase", "nobody", "--yes").exit_code == 1
     assert cli("erase", "x@example.com", "--project", "none", "--yes").exit_code == 1
+
+
+def test_texts_of_a_projects_pages_come_from_a_file(on_fresh_db: Cli, tmp_path: Path) -> None:
+    cli = on_fresh_db
+    file, wrong = tmp_path / "texts.json", tmp_path / "wrong.json"
+    file.write_text('{"de": {"intro": "Wähle Post von {project}."}}', "utf-8")
+    other = tmp_path / "other.json"
+    other.write_text('{"en": {"intro": "Hi", "nothing": "x"}}', "utf-8")
+    wrong.write_text("{'de'", "utf-8")
+    binary = tmp_path / "picture.png"
+    binary.write_bytes(b"\x89PNG")
+
+    made = cli("project", "change", "default", "--page-texts", str(file), "--json")
+    shown = cli("project", "show", "default").stdout
+    unknown = cli("project", "change", "default", "--page-texts", str(other))
+    no_json = cli("project", "change", "default", "--page-texts", str(wrong))
+    no_text = cli("project", "change", "default", "--page-texts", str(binary))
+    no_file = cli("project", "change", "default", "--page-texts", str(tmp_path / "none.json"))
+    kept = json.loads(cli("project", "show", "default", "--json").stdout)["page_texts"]
+    reset = cli("project", "change", "default", "--page-texts", "none", "--json")
+
+    assert json.loads(made.stdout)["page_texts"] == json.loads(file.read_text("utf-8")) == kept
+    assert "page texts" in shown
+    assert "de (1)" in shown
+    assert "page_texts.en.nothing: there is no text of this name" in unknown.stderr
+    assert "page_texts: must be JSON" in no_json.stderr
+    assert "not encoded in UTF-8" in no_text.stderr
+    assert [one.exit_code for one in (unknown, no_json, no_text, no_file)] == [1, 1, 2, 2]
+    assert json.loads(reset.stdout)["page_texts"] is None
 
 
 def test_the_colour_of_a_projects_pages_is_a_setting(on_fresh_db: Cli) -> None:

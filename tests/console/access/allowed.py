@@ -154,6 +154,8 @@ ALLOWED = {
     "/console/projects/{project}/senders/{sender}": {*EVERY_ROLE},
     "/console/projects/{project}/settings": {*EVERY_ROLE},
     "/console/projects/{project}/settings/change": {"superadmin"},
+    "/console/projects/{project}/settings/texts": {*EVERY_ROLE},
+    "/console/projects/{project}/settings/texts/{language}": {"superadmin"},
     "/console/projects/{project}/setup": {"superadmin", "project_admin"},
     "/console/projects/{project}/setup/sender": {"superadmin", "project_admin"},
     "/console/projects/{project}/setup/try": {"superadmin", "project_admin"},

@@ -1,6 +1,8 @@
 """A setting of a project: its kind, meaning, unit and default, and its value as text. Pure."""
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -17,6 +19,7 @@ class ProjectSettingKind(StrEnum):
     FLAG = "flag"
     LIST = "list"
     PICTURE = "picture"  # the id of a picture of templates
+    DOCUMENT = "document"  # JSON; commands take it from a file, and it has pages of its own
 
 
 class SettingGroup(StrEnum):
@@ -54,7 +57,7 @@ class ProjectSetting:
         """Return the value that a text stands for, None for an empty one: a reset.
 
         Raises:
-            InvalidField: the text is not a number, or neither on nor off.
+            InvalidField: the text is no number, neither on nor off, or no JSON.
         """
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if not lines:
@@ -68,6 +71,8 @@ class ProjectSetting:
                 return text == "on"
             case ProjectSettingKind.LIST:
                 return lines
+            case ProjectSettingKind.DOCUMENT:
+                return self._document(text)
             case _:
                 return text
 
@@ -77,9 +82,17 @@ class ProjectSetting:
             return ""
         if isinstance(value, bool):
             return "on" if value else "off"
+        if isinstance(value, Mapping):
+            return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
         if isinstance(value, (list, tuple)):
             return "\n".join(map(str, value))
         return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+
+    def _document(self, text: str) -> object:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as exc:
+            raise InvalidField(self.name, f"must be JSON: {exc}") from None
 
     def _number(self, text: str) -> int | float:
         try:

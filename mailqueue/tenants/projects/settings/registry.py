@@ -59,6 +59,14 @@ PROJECT_SETTINGS: tuple[ProjectSetting, ...] = (
         shown_default="none",
     ),
     ProjectSetting(
+        "page_texts",
+        Kind.DOCUMENT,
+        Group.IDENTITY,
+        "Own texts of the unsubscribe and preference pages, by language.",
+        metavar="FILE",
+        shown_default="the built-in texts",
+    ),
+    ProjectSetting(
         "time_zone",
         Kind.TEXT,
         Group.SENDING,
