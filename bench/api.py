@@ -25,7 +25,7 @@ from bench.versions import against_option
 from bench.workers import environment, migrate_with
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import MAX_REQUESTS_PER_SECOND, issue_key
+from mailqueue.projects.keys.manage import MAX_REQUESTS_PER_SECOND, issue_key
 
 START_SECONDS = 30.0
 

@@ -22,7 +22,7 @@ from bench.mails import add_account
 from bench.report import Report
 from bench.server import Server, make_database, own_server
 from bench.workers import environment
-from mailqueue.administration.users import manage
+from mailqueue.admin.users import manage
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 

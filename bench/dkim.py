@@ -17,9 +17,9 @@ from bench.mails import SENDER, body
 from bench.report import Report
 from mailqueue.core.address import Mailbox, parse_address
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability import keys, publication
 from mailqueue.dkim.keys import Algorithm, SigningKey, load_private_key, new_private_key
 from mailqueue.dkim.signer import DomainSigner
+from mailqueue.domains import keys, publication
 from mailqueue.mime.compose import PerMail, compose, message_id
 from mailqueue.mime.skeleton import MessageContent, compile_skeleton
 from mailqueue.vault.masterkey import MasterKey

@@ -27,8 +27,8 @@ from bench.sink import own_sink
 from bench.workers import environment, send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 
 START_SECONDS = 60.0
 PATIENCE_SECONDS = 60.0

@@ -101,7 +101,7 @@ DEEP_PLACES = (
     "tests/submission/test_many_recipients.py",
     "tests/submission/test_programs.py",
     "tests/submission/test_together.py",
-    "tests/tenants/bounds/test_together.py",
+    "tests/projects/bounds/test_together.py",
     "tests/timed_events/test_kills.py",
     "tests/traces/test_kills.py",
     "tests/tracking/test_machines.py",

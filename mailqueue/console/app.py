@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, request_response
 
-from mailqueue.administration.users.mailing import LinkMailer
-from mailqueue.administration.users.passkeys.passkeys import make_passkeys
-from mailqueue.administration.users.passwords import Passwords
-from mailqueue.administration.users.second_factor.factors import SecondFactors
-from mailqueue.administration.users.sessions import make_logins
+from mailqueue.admin.users.mailing import LinkMailer
+from mailqueue.admin.users.passkeys.passkeys import make_passkeys
+from mailqueue.admin.users.passwords import Passwords
+from mailqueue.admin.users.second_factor.factors import SecondFactors
+from mailqueue.admin.users.sessions import make_logins
 from mailqueue.console.frame.context import Console
 from mailqueue.console.frame.rendering import ASSETS
 from mailqueue.console.frame.router import HOME, Router

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mailqueue.contract.administration import QueueState
+from mailqueue.contract.admin import QueueState
 from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.contract.value import Value
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from time import monotonic
 from uuid import UUID
 
-from mailqueue.administration import boards
+from mailqueue.admin import boards
 from mailqueue.contract.activity import AttemptsInSpan, SendingActivity
-from mailqueue.contract.administration import QueueLane, QueueState, WorkerProcess
+from mailqueue.contract.admin import QueueLane, QueueState, WorkerProcess
 from mailqueue.contract.operations import AccountTraffic
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.operations.model import PRIORITIES

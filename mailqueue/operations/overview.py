@@ -7,7 +7,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as queues_store
 from mailqueue.operations.store import services as services_store
-from mailqueue.tenants.projects import manage as projects
+from mailqueue.projects import manage as projects
 
 UNFINISHED = ("pending", "assigned", "held")
 STATUSES = (

@@ -14,7 +14,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.operations import bulk
 from mailqueue.operations.store import actions as actions_store
 from mailqueue.operations.store import pauses as pauses_store
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 
 class PauseKind(StrEnum):

@@ -9,7 +9,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.operations.store import overview as overview_store
 from mailqueue.operations.store import queues as store
-from mailqueue.tenants.projects import manage as projects
+from mailqueue.projects import manage as projects
 
 
 async def list_(

@@ -4,8 +4,8 @@ from functools import partial
 
 from starlette.routing import BaseRoute, Route, request_response
 
-from mailqueue.administration.users.attempts import Attempts
-from mailqueue.administration.users.passwords import Passwords
+from mailqueue.admin.users.attempts import Attempts
+from mailqueue.admin.users.passwords import Passwords
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.portal.frame.context import Portal
 from mailqueue.portal.frame.rendering import ASSETS

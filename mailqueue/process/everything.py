@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from mailqueue.administration.users import manage
+from mailqueue.admin.users import manage
 from mailqueue.api.app import Application
 from mailqueue.api.http.server import bind, listening, local_url
 from mailqueue.api.metrics.serving import metrics_beside
@@ -24,12 +24,12 @@ from mailqueue.operations.services import reporting
 from mailqueue.process.groups import light_children, send_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.process.starting.client import ForkServer
+from mailqueue.projects.keys.local import keep_local_key
 from mailqueue.senders.rates import keep_max_send_rate
 from mailqueue.senders.trap_account import LOOPBACK, point_to_trap
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Settings
 from mailqueue.settings.listeners import Surface
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.tenants.keys.local import keep_local_key
 from mailqueue.trap.server import trap_server
 from mailqueue.vault.masterkey import FILE_NAME, create_master_key, master_key_of
 from mailqueue.vault.vault import check_master_key

@@ -13,13 +13,13 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from uuid import UUID
 
 from mailqueue.core.errors import MailqueueError
+from mailqueue.projects.keys.cache import KeyCache
+from mailqueue.projects.model import Scope
 from mailqueue.smtp.server.answer import LOGIN_REFUSED, SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission.model import SubmissionClient
 from mailqueue.submission.shares import ConnectionShares
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.keys.cache import KeyCache
-from mailqueue.tenants.model import Scope
 
 MAX_FAILURES = 10
 """Failed logins of one address within the window, above which its keys are checked one by one."""

@@ -21,12 +21,12 @@ from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.mode import with_test_mode
 from mailqueue.mail.accept.raw import PreparedRaw, RawEmail, prepared
 from mailqueue.mime.rawhead import is_dear
+from mailqueue.projects.model import Caller
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from mailqueue.smtp.server.answer import CLOSING, SmtpReply
 from mailqueue.smtp.server.handler import ReceivedEnvelope
 from mailqueue.submission.model import SubmissionClient
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LARGE_BYTES = 256 * 1024
 """Bytes of a message above which it is processed in a thread, and so is one that is dear."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.model import Caller
 
 
 @dataclass(slots=True)

@@ -12,6 +12,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.shares import MAX_RECIPIENTS
+from mailqueue.projects.keys.cache import KeyCache
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from mailqueue.settings.environment import Settings
 from mailqueue.settings.submission import DEFAULT_PORT
 from mailqueue.smtp.server.handler import ServerLimits
@@ -22,8 +24,6 @@ from mailqueue.submission.certificates import certificate_of, renewed
 from mailqueue.submission.handler import MAX_WAIT_SECONDS, SubmissionHandler
 from mailqueue.submission.shares import ConnectionShares
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.keys.cache import KeyCache
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 LIMITS = ServerLimits(
     message_bytes=52_428_800,

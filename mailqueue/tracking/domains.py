@@ -15,7 +15,7 @@ from mailqueue.contract.domains import (
 )
 from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability.resolver import Resolver, Unresolved
+from mailqueue.domains.resolver import Resolver, Unresolved
 from mailqueue.tracking import store
 from mailqueue.tracking.model import TrackingDomain
 

@@ -5,7 +5,7 @@ from functools import partial
 from mailqueue.adapters.oidc.keys import IssuerKeys
 from mailqueue.adapters.oidc.login import OidcProvider
 from mailqueue.adapters.sending.smtp import SmtpAccount, SmtpTransport
-from mailqueue.administration.users.mailing import LinkMailer
+from mailqueue.admin.users.mailing import LinkMailer
 from mailqueue.api.http.dependencies import Services
 from mailqueue.console.app import Pages, console_routes
 from mailqueue.core.address import parse_address

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from mailqueue.deliverability.handler import DomainHandler
-from mailqueue.deliverability.resolver import Resolver
+from mailqueue.domains.handler import DomainHandler
+from mailqueue.domains.resolver import Resolver
 from mailqueue.settings.environment import Settings
 
 

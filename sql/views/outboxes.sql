@@ -1,7 +1,7 @@
 -- The outbox table of other programs: mail under ids of its writers, inserted and read by the columns they know.
 
 DROP VIEW IF EXISTS mailqueue.outboxes CASCADE;
--- Rows of a login that is bound to projects are those of its projects; see sql/functions/tenants/producers.sql.
+-- Rows of a login that is bound to projects are those of its projects; see sql/functions/projects/producers.sql.
 CREATE VIEW mailqueue.outboxes AS
 SELECT o.id, coalesce(e.recipient_name, '') AS to_name, e.recipient_email AS to_email, c.subject,
        coalesce(c.html_body, c.text_body) AS body, coalesce(e.status = 'sent', false) AS is_sent, o.sequence_number,

@@ -15,14 +15,14 @@ function health_of_unused_keys() as owner
 
 
 def test_a_check_is_added_in_two_files(copy: Copy) -> None:
-    copy.add("sql/functions/tenants/unused_keys.sql", text("idle_keys.sql"))
+    copy.add("sql/functions/projects/unused_keys.sql", text("idle_keys.sql"))
     copy.replace(REGISTRY, LAST, f'    "health_of_unused_keys",\n{LAST}')
-    copy.add("tests/tenants/test_unused.py", text("unused.py"))
+    copy.add("tests/projects/test_unused.py", text("unused.py"))
     copy.insert("tests/rules/privileges.txt", RIGHTS, before="function health_of_webhooks(")
 
     assert len(copy.changed) <= MAX_FILES, copy.changed
     copy.pytest(
-        "tests/tenants/test_unused.py",
+        "tests/projects/test_unused.py",
         *("tests/rules/test_privileges.py", "tests/rules/test_imports.py"),
     )
 

@@ -12,7 +12,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.core.providers import Provider
 from mailqueue.senders import accounts
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ import pytest
 from psycopg import errors
 
 from mailqueue.db.pool import connect
+from mailqueue.projects.actor import act_for
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.actor import act_for
 from tests import make
 from tests.audit.sealed import add, sealed, verified
 from tests.conftest import Server

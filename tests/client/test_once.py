@@ -25,8 +25,8 @@ from mailqueue.client import (
     Unauthorized,
 )
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.api.support.calling import Calling
 from tests.client.serving import Wire, client_of, wire_of

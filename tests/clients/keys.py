@@ -3,8 +3,8 @@
 import secrets
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from tests.clients.serving import Served
 
 

@@ -16,9 +16,9 @@ from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_connection, open_pool
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import MANY, settings_for

@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
-from mailqueue.administration.users import manage
+from mailqueue.admin.users import manage
 from mailqueue.db.fetch import Conn
 from mailqueue.inbox import rules
 from mailqueue.operations import background
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.senders.routes import manage as manage_routes
 from mailqueue.senders.routes.model import NewRoute
 from mailqueue.sequences import enrollments
 from mailqueue.templates import writing
 from mailqueue.templates.model import PartKind
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.timed_events import events
 from tests import make
 from tests.analytics.ab_tests import steps

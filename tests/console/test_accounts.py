@@ -2,9 +2,9 @@
 
 import pytest
 
-from mailqueue.administration.users import manage
+from mailqueue.admin.users import manage
 from mailqueue.core.secret import Secret
-from mailqueue.tenants.keys import text as keys_text
+from mailqueue.projects.keys import text as keys_text
 from tests import make
 from tests.console.visiting import PASSWORD, Visiting
 

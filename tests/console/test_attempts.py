@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from mailqueue.administration.users import attempts
+from mailqueue.admin.users import attempts
 from tests.console.visiting import ORIGIN, PASSWORD, Visiting
 
 pytestmark = pytest.mark.anyio

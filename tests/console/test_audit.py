@@ -9,7 +9,7 @@ import pytest
 from mailqueue.audit import search as audit_search
 from mailqueue.console.audit.reading import lines_of, object_path
 from mailqueue.contract.projects import AuditEvent
-from mailqueue.tenants.keys.manage import issue_key, revoke_key
+from mailqueue.projects.keys.manage import issue_key, revoke_key
 from tests import make
 from tests.console.test_keys import id_of, logged_in
 from tests.console.visiting import Visiting, Visitor

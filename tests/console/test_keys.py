@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.tenants.keys.manage import find_key, issue_key
+from mailqueue.projects.keys.manage import find_key, issue_key
 from tests import make
 from tests.console.visiting import Visiting, Visitor
 

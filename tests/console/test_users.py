@@ -5,9 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.members import roles_within
-from mailqueue.administration.users.model import Role
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.members import roles_within
+from mailqueue.admin.users.model import Role
 from tests import make
 from tests.console.visiting import PASSWORD, Visiting, Visitor
 

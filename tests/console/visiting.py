@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.mailing import LinkMailer
-from mailqueue.administration.users.passwords import Cost, Passwords
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.mailing import LinkMailer
+from mailqueue.admin.users.passwords import Cost, Passwords
 from mailqueue.api.app import create_app
 from mailqueue.console.app import console_routes
 from mailqueue.core.secret import Secret

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailqueue.administration.users.model import Role
+from mailqueue.admin.users.model import Role
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import load_settings

@@ -12,8 +12,8 @@ from mailqueue.core.retained import RETAINED
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.maintenance.store.tasks import sweep_retained
+from mailqueue.projects.producers import manage
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.producers import manage
 from tests import make
 from tests.conftest import Server
 from tests.inbox import events

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from mailqueue.administration import infrastructure
+from mailqueue.admin import infrastructure
 from mailqueue.core.errors import ConfigError, Conflict
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect

@@ -12,8 +12,8 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import MarkVerdict
 from mailqueue.operations import pausing, platform
+from mailqueue.projects.actor import act_for
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.actor import act_for
 from tests import make
 from tests.mail.claim.steps import claim, mark, opened, settle, until_waiting
 from tests.operations.pausing import why

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.administration.users import manage
+from mailqueue.admin.users import manage
 from mailqueue.contract.search import Match
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect

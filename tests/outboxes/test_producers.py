@@ -9,8 +9,8 @@ from psycopg import errors
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects.producers import manage
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.producers import manage
 from tests import make
 from tests.conftest import Server
 from tests.outboxes.rows import EF_CORE, PLAIN, WRITTEN, ef_core_values

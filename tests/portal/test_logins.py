@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 import pytest
 
-from mailqueue.administration.users.attempts import PASSWORDS, WAIT_SECONDS
+from mailqueue.admin.users.attempts import PASSWORDS, WAIT_SECONDS
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.console.visiting import fields_of

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import httpx2
 
-from mailqueue.administration.users.passwords import Cost, Passwords
+from mailqueue.admin.users.passwords import Cost, Passwords
 from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn

@@ -20,13 +20,13 @@ FORMATS = {"smtp", "mime", "dkim", "rendering"}
 PAGES = {"web"}
 """What all HTML pages share: imported by the console, the trap and the API's public pages."""
 CAPABILITIES = (
-    "tenants",
-    "administration",
+    "projects",
+    "admin",
     "suppression",
     "contacts",
     "imports",
     "senders",
-    "deliverability",
+    "domains",
     "templates",
     "schedules",
     "tracking",
@@ -101,8 +101,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "crawleruseragents": ("tracking.machines",),
     "css_inline": ("rendering.*",),
     "cryptography": (
-        "administration.users.second_factor.codes",
-        "administration.users.passwords",
+        "admin.users.second_factor.codes",
+        "admin.users.passwords",
         "adapters.sending.oauth",
         "adapters.inbound.*",
         "vault.*",
@@ -112,7 +112,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "tracking.tokens",
         "webhooks.formats.key_pair",
     ),
-    "dns": ("deliverability.resolver",),
+    "dns": ("domains.resolver",),
     "flufl": ("inbound.*",),
     "h11": ("adapters.http.*",),
     "httpx2": ("client.*",),
@@ -135,7 +135,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "prometheus_client": ("telemetry.metrics.*", "api.metrics.*", "api.http.request_metrics"),
     "psycopg": ("db.*", "*.store", "*.store.*", "producer.enqueueing"),
     "psycopg_pool": ("db.*",),
-    "publicsuffixlist": ("deliverability.*",),
+    "publicsuffixlist": ("domains.*",),
     "pydantic": ("settings.*", "api.*", "console.*", "portal.*", "web.*"),
     "pydantic_core": ("api.http.validation",),
     "pydantic_settings": (
@@ -164,7 +164,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ua_parser": ("tracking.*",),
     "uvicorn": ("api.*", "cli.*"),
     "uvloop": ("cli.*",),
-    "webauthn": ("administration.users.passkeys.ceremony",),
+    "webauthn": ("admin.users.passkeys.ceremony",),
     "yarl": ("adapters.rabbitmq.*",),
 }
 

@@ -13,7 +13,7 @@ UNTIL = re.compile(r"until release (\d+)\.(\d+)\.(\d+)")
 PLACES = ("functions", "views", "comments", "grants", "queries")
 OF_ANY_RELEASE = {
     "functions/locks/leases.sql": "runners without leases are refused, whichever release they have",
-    "functions/tenants/projects.sql": "counts of a database that had no bounds yet",
+    "functions/projects/projects.sql": "counts of a database that had no bounds yet",
 }
 
 

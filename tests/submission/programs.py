@@ -13,11 +13,11 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import open_pool
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import Settings, load_settings
 from mailqueue.smtp.server.handler import ServerLimits
 from mailqueue.submission.handler import MAX_WAIT_SECONDS
 from mailqueue.submission.server import LIMITS, submission_server
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.docs.reading import blocks
 

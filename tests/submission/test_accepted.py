@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.keys.manage import issue_key, revoke_key
+from mailqueue.projects.keys.manage import issue_key, revoke_key
 from tests import make
 from tests.submission.programs import (
     RunningSubmission,

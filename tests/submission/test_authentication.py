@@ -8,6 +8,9 @@ import pytest
 
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.keys.cache import KeyCache
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from mailqueue.smtp.server.answer import SmtpReply
 from mailqueue.smtp.server.handler import LoggedIn, LoginAttempt
 from mailqueue.submission import authentication
@@ -21,9 +24,6 @@ from mailqueue.submission.authentication import (
 )
 from mailqueue.submission.model import SubmissionClient
 from mailqueue.submission.shares import ConnectionShares
-from mailqueue.tenants.keys.cache import KeyCache
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
 from tests.logged import log_of
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from tests import make
 from tests.submission.programs import RunningSubmission, beside, handed_in, running
 

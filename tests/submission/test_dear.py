@@ -9,13 +9,13 @@ import pytest
 
 from mailqueue.mail.accept.intake import Intake
 from mailqueue.mail.accept.raw import PreparedRaw, prepared
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from mailqueue.smtp.server import accepting, violations
 from mailqueue.smtp.server.answer import BARE_TEXT_END
 from mailqueue.smtp.server.handler import ReceivedEnvelope, ServerLimits, SmtpService
 from mailqueue.submission import handler
 from mailqueue.submission.handler import SubmissionHandler
 from mailqueue.submission.model import SubmissionClient
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
 from tests.api.http.test_large_bodies import caller
 
 pytestmark = pytest.mark.anyio

@@ -14,9 +14,9 @@ from mailqueue.core.errors import MailqueueError, NotFound, ProjectFull, Storage
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import not_in_force
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.submission.handler import trouble
-from mailqueue.tenants.keys.manage import not_in_force
 from tests import make
 from tests.conftest import Server
 from tests.smtp.server.serving import RawClient

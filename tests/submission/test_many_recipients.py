@@ -12,8 +12,8 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.submission.killed_server import Server
 from tests.submission.programs import QUEUED, RunningSubmission, beside, message

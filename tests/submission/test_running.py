@@ -13,12 +13,12 @@ from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect, open_pool
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.settings.submission import DEFAULT_PORT, SubmissionSettings
 from mailqueue.smtp.server.self_signed import keep_certificate
 from mailqueue.submission.certificates import FILE_NAME, certificate_of
 from mailqueue.submission.server import submission_beside, submission_server
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.conftest import Server
 from tests.rules.logins import login

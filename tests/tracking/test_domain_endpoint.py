@@ -8,13 +8,13 @@ import pytest
 from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import borrow, open_pool
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.tracking import TrackingSettings
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests.api.support.calling import ORIGIN, settings_for
 from tests.api.support.wired import MASTER, wired
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio
 

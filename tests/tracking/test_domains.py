@@ -16,7 +16,7 @@ from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.model import TrackedLink
 from mailqueue.tracking.pattern import InjectionContext, TrackingOptions
 from tests import make
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 from tests.vault.sealed import FIRST
 
 pytestmark = pytest.mark.anyio

@@ -19,10 +19,10 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import borrow, open_pool
 from mailqueue.mail.accept.enqueue import NewEmail, enqueue_batch
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings, load_settings
 from mailqueue.settings.tracking import TrackingSettings
 from mailqueue.templates.model import NewText
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.vault.masterkey import MasterKey, parse_master_key

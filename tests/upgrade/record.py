@@ -14,7 +14,7 @@ from tests.upgrade.answers import ANSWERS, RECORDED, answers
 # Not those of commands: they look at the schema first and refuse one they do not know.
 SPOKEN_BY_WHAT_RUNS_ON = (
     *("mail/send", "mail/enqueue", "mail/retry_schedule", "queue", "emails/api", "trap"),
-    *("tenants/projects", "senders/accounts", "senders/rates", "vault"),
+    *("projects/projects", "senders/accounts", "senders/rates", "vault"),
 )
 
 

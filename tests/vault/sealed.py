@@ -5,9 +5,9 @@ from uuid import UUID
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability import keys
-from mailqueue.deliverability.signing import signers_of
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import keys
+from mailqueue.domains.signing import signers_of
 from mailqueue.senders import accounts, identity
 from mailqueue.senders.model import NewSender
 from mailqueue.vault.masterkey import MasterKey

@@ -8,7 +8,7 @@ import pytest
 from mailqueue.contract.maintenance import WrappedBy
 from mailqueue.core.errors import Conflict, InvalidField, Locked, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability import keys
+from mailqueue.domains import keys
 from mailqueue.vault import ownkey, store
 from mailqueue.vault.model import OwnKey
 from mailqueue.vault.rotation import rotate

@@ -5,8 +5,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.second_factor import store
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.second_factor import store
 from mailqueue.contract.maintenance import Rotated
 from mailqueue.core.errors import ConfigError
 from mailqueue.db.fetch import Conn

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from mailqueue.administration import boards, events, revoking, settings
-from mailqueue.administration.events import LogPosition, Search
+from mailqueue.admin import boards, events, revoking, settings
+from mailqueue.admin.events import LogPosition, Search
 from mailqueue.api.admin.schema import (
     ChangeFlags,
     ChangeSettings,
@@ -18,7 +18,7 @@ from mailqueue.api.projects.endpoints import AUDIT_PAGES, named, shown_audit
 from mailqueue.api.projects.schema import AuditQuery
 from mailqueue.audit import search as audit_search
 from mailqueue.audit.verify import verify
-from mailqueue.contract.administration import (
+from mailqueue.contract.admin import (
     AdminEvent,
     PlatformHealth,
     ProviderBoard,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mailqueue.administration import infrastructure
+from mailqueue.admin import infrastructure
 from mailqueue.api.emails.schema import Instant
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, EndpointHandler

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mailqueue.administration.users import members
-from mailqueue.administration.users.model import Role
+from mailqueue.admin.users import members
+from mailqueue.admin.users.model import Role
 from mailqueue.api.admin.users import shown_link
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
@@ -14,7 +14,7 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.pagination import PageQuery, page_of
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.projects.endpoints import named
-from mailqueue.contract.administration import ConsoleLink, ProjectMember
+from mailqueue.contract.admin import ConsoleLink, ProjectMember
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
 

@@ -10,7 +10,7 @@ from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.exporting import export_person, note_export
 from mailqueue.privacy.model import ProjectName
 from mailqueue.privacy.values import state_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 SECONDS = 10.0
 """How long a request works on an erasure, in seconds; the rest is done in the background."""

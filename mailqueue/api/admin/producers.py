@@ -11,7 +11,7 @@ from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.projects.endpoints import named
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import BoundProducer
-from mailqueue.tenants.producers import manage
+from mailqueue.projects.producers import manage
 
 PATH = "/admin/producers"
 _TAG = "Installation"

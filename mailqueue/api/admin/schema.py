@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mailqueue.administration.events import TYPES
+from mailqueue.admin.events import TYPES
 from mailqueue.api.emails.schema import Instant, StorableText
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel

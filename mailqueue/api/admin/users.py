@@ -4,13 +4,13 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.model import PasswordLink
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.model import PasswordLink
 from mailqueue.api.admin.schema import AddUser, ChangeUser
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.origin import origin_of
-from mailqueue.contract.administration import ConsoleLink, ConsoleUser
+from mailqueue.contract.admin import ConsoleLink, ConsoleUser
 from mailqueue.contract.page import Page
 
 _PATH = "/admin/users"

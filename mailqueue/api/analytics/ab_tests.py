@@ -19,7 +19,7 @@ from mailqueue.contract.automation.ab_tests import AbTest, AbTestResults, AbTest
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Analytics"
 PATH = "/v1/analytics/ab-tests"

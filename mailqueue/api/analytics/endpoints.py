@@ -28,7 +28,7 @@ from mailqueue.contract.analytics import (
     AnalyticsTimeseries,
 )
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Analytics"
 PATH = "/v1/analytics"

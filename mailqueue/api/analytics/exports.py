@@ -24,7 +24,7 @@ from mailqueue.contract.page import Page
 from mailqueue.core.errors import ConfigError, Forbidden, InvalidField, Locked, SealBroken
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Caller, Scope
+from mailqueue.projects.model import Caller, Scope
 
 _TAG = "Analytics"
 PATH = "/v1/analytics/exports"

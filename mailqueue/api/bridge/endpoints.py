@@ -15,7 +15,7 @@ from mailqueue.contract.automation.bridge import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Events"
 PATH = "/v1/dead-letters"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import NotFound
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.keys.reach import check_reach
-from mailqueue.tenants.model import ApiKey, IssuedKey
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.keys.reach import check_reach
+from mailqueue.projects.model import ApiKey, IssuedKey
 
 MAX_NAME_CHARACTERS = keys_manage.NAME_CHARACTERS
 _GONE = ("revoked", "expired")

@@ -11,8 +11,8 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import RawHeaders, retry_after
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.model import Scope
-from mailqueue.tenants.rate_limit.limiter import BucketState
+from mailqueue.projects.model import Scope
+from mailqueue.projects.rate_limit.limiter import BucketState
 
 CompatError = MailqueueError | HTTPException
 CompatHandler = Callable[[RequestContext], Awaitable[Response]]

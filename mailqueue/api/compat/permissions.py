@@ -3,7 +3,7 @@
 from mailqueue.api.http.auth import NEEDS_LIVE, OWN_ONLY
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import Forbidden
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 
 def may(call: RequestContext, scope: Scope) -> bool:

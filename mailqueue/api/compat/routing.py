@@ -23,7 +23,7 @@ from mailqueue.api.http.responses import RawHeaders, answer_fault, note_away
 from mailqueue.api.http.router import Methods, variables
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.rate_limit.limiter import RateLimitExceeded
+from mailqueue.projects.rate_limit.limiter import RateLimitExceeded
 
 _SHAPE = "mailqueue.shape"
 _METHODS = "mailqueue.shape.methods"

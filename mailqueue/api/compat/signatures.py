@@ -14,7 +14,7 @@ from mailqueue.api.compat.postmark.ruled.store import ProjectRule, RuleKind, lis
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 from mailqueue.webhooks.formats.values import number_of
 
 

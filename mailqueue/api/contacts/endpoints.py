@@ -14,7 +14,7 @@ from mailqueue.contacts.model import ContactFilter
 from mailqueue.contract.contacts import Contact, ContactDetail, RemovedContact
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Contacts"
 PATH = "/v1/contacts"

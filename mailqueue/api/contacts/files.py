@@ -11,8 +11,8 @@ from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.lists import get
 from mailqueue.contacts.model import ContactTally
 from mailqueue.contract.contacts import ImportedContacts
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.lists.exporting import Format
-from mailqueue.tenants.model import Scope
 
 IMPORT_BYTES = 64 * 1024 * 1024
 _TAG = "Contacts"

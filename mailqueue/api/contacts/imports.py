@@ -4,7 +4,7 @@ from mailqueue.api.contacts.schema import BeginImportQuery
 from mailqueue.api.http.endpoint import ForTestKeys
 from mailqueue.api.imports.endpoints import ImportEndpoints
 from mailqueue.contract.background import ImportKind
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 IMPORT_ENDPOINTS = ImportEndpoints(
     ImportKind.CONTACTS,

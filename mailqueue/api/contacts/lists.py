@@ -24,7 +24,7 @@ from mailqueue.contract.contacts import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Contacts"
 PATH = "/v1/lists"

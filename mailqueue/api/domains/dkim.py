@@ -10,13 +10,13 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyList, DkimVerification, DomainReport
-from mailqueue.deliverability import checking, keys, publication
-from mailqueue.deliverability.findings import DomainFindings
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.deliverability.values import key_of, report_of, verification_of
 from mailqueue.dkim.keys import Algorithm
-from mailqueue.tenants.model import Scope
+from mailqueue.domains import checking, keys, publication
+from mailqueue.domains.findings import DomainFindings
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.resolver import Resolver
+from mailqueue.domains.values import key_of, report_of, verification_of
+from mailqueue.projects.model import Scope
 from mailqueue.tracking import domains
 
 PATH = "/v1/dkim"

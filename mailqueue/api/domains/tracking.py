@@ -9,8 +9,8 @@ from mailqueue.contract.domains import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.tenants.model import Scope
+from mailqueue.domains.resolver import Resolver
+from mailqueue.projects.model import Scope
 from mailqueue.tracking import domains, keyring
 from mailqueue.vault.masterkey import master_key_of
 

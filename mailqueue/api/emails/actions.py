@@ -15,7 +15,7 @@ from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.mail.reads import emails as reads
 from mailqueue.operations import acting
 from mailqueue.operations.acting import NEEDED
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 
 class ReasonGiven(StrictRequestModel):

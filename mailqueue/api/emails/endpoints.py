@@ -19,7 +19,7 @@ from mailqueue.mail.message.preview import MessageSources, build_preview, find_e
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.custom_data import parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Emails"
 

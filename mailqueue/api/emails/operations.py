@@ -19,7 +19,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.operations import background
 from mailqueue.operations.background import OperationVerb
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 PATH = "/v1/operations"
 _TAG = "Emails"

@@ -12,7 +12,7 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.events import listing
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 
 async def events(call: RequestContext) -> Page[RecipientEvent]:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from mailqueue.administration import administrators
+from mailqueue.admin import administrators
 from mailqueue.core.errors import Unauthorized
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.ports.identity import TokenReader
+from mailqueue.projects.model import Admin
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.model import Admin
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.requests.body import headers_by_name
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Forbidden, NotFound, Unauthorized
-from mailqueue.tenants.keys.manage import not_in_force
-from mailqueue.tenants.model import Admin, Caller
-from mailqueue.tenants.rate_limit.limiter import MAX_WAIT_SECONDS, BucketState, RateLimiter
+from mailqueue.projects.keys.manage import not_in_force
+from mailqueue.projects.model import Admin, Caller
+from mailqueue.projects.rate_limit.limiter import MAX_WAIT_SECONDS, BucketState, RateLimiter
 
 KEY = "this key"
 PROJECT = "all keys of this project together"

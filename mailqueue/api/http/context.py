@@ -16,8 +16,8 @@ from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import NotFound
 from mailqueue.core.trace_context import only_one
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.model import Admin, Caller
 from mailqueue.settings.environment import Settings
-from mailqueue.tenants.model import Admin, Caller
 
 LONGEST_TEST_KEY = 250
 """Maximum length in characters of a test key's idempotency key that is stored unhashed."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from mailqueue.administration.users.passwords import Passwords
+from mailqueue.admin.users.passwords import Passwords
 from mailqueue.core.errors import Conflict, Unauthorized
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
@@ -12,12 +12,12 @@ from mailqueue.ports.channel import InstalledApp, PhoneSender, ReplyPoster
 from mailqueue.ports.inbound import InboundProvider
 from mailqueue.ports.mailbox import InboxConsents, InboxPushes
 from mailqueue.ports.transport import Transport
+from mailqueue.projects.model import Admin
 from mailqueue.queue.turns import SharedTurns
 from mailqueue.rendering.process.host import CompileProcess
-from mailqueue.senders.inline import InlineServer
+from mailqueue.senders.direct import DirectServer
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.templates.cache import TemplateCache
-from mailqueue.tenants.model import Admin
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.webhooks.trial import MakePoster, no_poster
 
@@ -25,10 +25,10 @@ AdminOf = Callable[[str], Awaitable[Admin]]
 """Return the administrator who owns a token; raise Unauthorized if it is not valid."""
 
 
-TransportOf = Callable[[InlineServer], Transport]
+TransportOf = Callable[[DirectServer], Transport]
 
 
-def no_transport(server: InlineServer) -> Transport:  # noqa: ARG001
+def no_transport(server: DirectServer) -> Transport:  # noqa: ARG001
     """Raise ConfigError: no server can be reached."""
     raise Conflict("this process does not send emails")
 

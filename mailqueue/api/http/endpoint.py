@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mailqueue.api.http.context import RequestContext
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 EndpointHandler = Callable[[RequestContext], Awaitable[object]]
 """Returns a value that becomes JSON, or a starlette Response that is sent unchanged."""

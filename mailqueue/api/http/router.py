@@ -27,8 +27,8 @@ from mailqueue.api.http.responses import (
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.contract.sending import Repeated
 from mailqueue.core.errors import MailqueueError
-from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, BucketState, RateLimitExceeded
+from mailqueue.projects.model import Caller
+from mailqueue.projects.rate_limit.limiter import WINDOW_SECONDS, BucketState, RateLimitExceeded
 
 Methods = dict[str, Endpoint]
 _FOUND = "mailqueue.endpoints"

@@ -12,11 +12,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.db.replica import Replica
 from mailqueue.mail.accept.intake import Intake
+from mailqueue.projects.actor import act_for
+from mailqueue.projects.keys.cache import KeyCache
+from mailqueue.projects.keys.manage import in_force, not_in_force
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from mailqueue.settings.environment import Settings
-from mailqueue.tenants.actor import act_for
-from mailqueue.tenants.keys.cache import KeyCache
-from mailqueue.tenants.keys.manage import in_force, not_in_force
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)

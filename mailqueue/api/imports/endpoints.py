@@ -15,7 +15,7 @@ from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
 from mailqueue.imports import requests
 from mailqueue.imports.model import WantedImport
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 IMPORT_BYTES = 256 * 1024 * 1024
 

@@ -14,7 +14,7 @@ from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
 from mailqueue.inbox import events
 from mailqueue.inbox.model import EventFilter
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Events"
 PATH = "/v1/events"

@@ -7,7 +7,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.inbox.schema import ChangeEventRule, NewEventRule, TryEventRule
 from mailqueue.contract.automation.inbox import EventRule, EventRules, RuleTrial
 from mailqueue.inbox import rules
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TAG = "Events"
 PATH = "/v1/event-rules"

@@ -11,7 +11,7 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.api.projects.endpoints import named
 from mailqueue.contract.activity import SendingActivity
 from mailqueue.operations.activity import Activity
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _READER = "activity"
 """Who reads the figures of all projects, of which a caller is shown its own."""

@@ -18,7 +18,7 @@ from mailqueue.api.http.kek_header import (
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.projects import VaultStatus
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault import ownkey
 from mailqueue.vault.values import status_of
 

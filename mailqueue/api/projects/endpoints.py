@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from uuid import UUID
 
-from mailqueue.administration import settings
+from mailqueue.admin import settings
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, EndpointHandler
 from mailqueue.api.http.pagination import page_of
@@ -26,10 +26,10 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.maintenance.archive import manifest
-from mailqueue.tenants.model import Project
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects import stats as projects_stats
-from mailqueue.tenants.projects.values import details_of, stats_of
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects import stats as projects_stats
+from mailqueue.projects.model import Project
+from mailqueue.projects.values import details_of, stats_of
 
 PATH = "/admin/projects"
 AUDIT_PAGES = (

@@ -17,8 +17,8 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import Conflict
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.keys.values import created_key_of, details_of
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.keys.values import created_key_of, details_of
 
 PATH = PROJECTS + "/{id}/api-keys"
 

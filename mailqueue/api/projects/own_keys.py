@@ -15,10 +15,10 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ApiKeyDetails, CreatedApiKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.keys.reach import check_reach
-from mailqueue.tenants.keys.values import created_key_of, details_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.keys.reach import check_reach
+from mailqueue.projects.keys.values import created_key_of, details_of
+from mailqueue.projects.model import Scope
 
 PATH = "/v1/projects/{pid}/api-keys"
 

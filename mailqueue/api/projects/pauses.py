@@ -19,7 +19,7 @@ from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.operations import pausing
 from mailqueue.operations.pausing import PauseKind
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 PATH = "/v1/projects/{pid}/pauses"
 ADMIN_PATH = "/admin/pauses"

@@ -10,8 +10,8 @@ from mailqueue.api.emails.schema import Instant, StorableText
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.audit.model import AuditSearch
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.stats import MAX_DAYS
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects.stats import MAX_DAYS
 
 # Settings whose name in the API differs from the database's.
 SETTING_BY_FIELD: Mapping[str, str] = {

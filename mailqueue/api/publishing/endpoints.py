@@ -6,8 +6,8 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.publishing.schema import ChangeOutbox, NewOutbox, SkipMessage
 from mailqueue.contract.automation.publishing import Outbox, Outboxes, OutboxTransport
+from mailqueue.projects.model import Scope
 from mailqueue.publishing import outboxes
-from mailqueue.tenants.model import Scope
 
 _TAG = "Outboxes"
 PATH = "/v1/outboxes"

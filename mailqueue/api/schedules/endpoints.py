@@ -18,8 +18,8 @@ from mailqueue.contract.automation.schedules import (
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.schedules import schedules
-from mailqueue.tenants.model import Scope
 
 TAG = "Schedules"
 PATH = "/v1/schedule"

@@ -9,8 +9,8 @@ from mailqueue.contract.automation.schedules import ScheduleRun, ScheduleRunReci
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import NotFound
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.schedules import schedules
-from mailqueue.tenants.model import Scope
 
 _TAG = "Schedules"
 _PATH = "/v1/schedule/{schedule_id}/runs"

@@ -20,12 +20,12 @@ from mailqueue.contract.senders import Sender, Senders
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.providers import Provider
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.model import Scope
 from mailqueue.senders import accounts, changing
 from mailqueue.senders.acceptable import changed
 from mailqueue.senders.changing import SenderChange
 from mailqueue.senders.model import Limits, SenderAccount
 from mailqueue.senders.values import sender_of, senders_of
-from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 
 PATH = "/v1/projects/{pid}/smtp-configs"

@@ -12,9 +12,9 @@ from mailqueue.api.senders.credentials import ShortText
 from mailqueue.contract.page import Page
 from mailqueue.contract.senders import Candidate, Route
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.projects.model import Scope
 from mailqueue.senders.routes import manage
 from mailqueue.senders.routes.model import NewRoute
-from mailqueue.tenants.model import Scope
 
 PATH = "/v1/projects/{pid}/routes"
 _TAG = "Sender accounts"

@@ -12,13 +12,13 @@ from mailqueue.contract.senders import SenderCircuit, SenderTest
 from mailqueue.core.address import Address, InvalidAddress, parse_address
 from mailqueue.core.errors import Forbidden, InvalidField
 from mailqueue.ports.transport import SendAttempt
+from mailqueue.projects.model import Scope
 from mailqueue.senders import accounts, health
 from mailqueue.senders.identity import with_project_defaults
 from mailqueue.senders.model import SenderAccount
 from mailqueue.senders.trial import trial_mail, try_out
 from mailqueue.senders.values import circuit_of, test_of
 from mailqueue.smtp.client.transcript import Transcript
-from mailqueue.tenants.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 
 ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"

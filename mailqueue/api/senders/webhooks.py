@@ -15,7 +15,7 @@ from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.events.rates.thresholds import ThresholdsChange, rates_of, set_thresholds
 from mailqueue.inbound import endpoints
 from mailqueue.inbound.endpoints import SecretsChange
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 
 ONE = "/v1/projects/{pid}/smtp-configs/{config_id}"

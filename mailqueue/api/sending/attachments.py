@@ -14,7 +14,7 @@ from mailqueue.api.sending.service import renamed
 from mailqueue.contract.sending import Uploaded
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.attachments import NewFile, keep
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BYTES = 26_214_400
 """Largest file of any project, in bytes; the project's own limit is checked afterwards."""

@@ -24,7 +24,7 @@ from mailqueue.mail.accept.acceptance import (
 )
 from mailqueue.mail.accept.batches import find_batch
 from mailqueue.mail.model import NewBatch
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 LISTS = (
     "A recipient may be the name of a list, which has no `@`: workers make an email for each "

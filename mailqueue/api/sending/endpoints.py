@@ -16,7 +16,7 @@ from mailqueue.api.sending.schema import SendRequest
 from mailqueue.api.sending.service import accepted_or_expanding
 from mailqueue.api.sending.templates import TEMPLATE_ENDPOINTS
 from mailqueue.contract.sending import Sent
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 
 async def send(call: RequestContext) -> Sent | Response:

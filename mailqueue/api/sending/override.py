@@ -22,7 +22,7 @@ from mailqueue.mail.direct.send_now import send_now
 from mailqueue.mail.message.preview import fetched
 from mailqueue.mail.model import NewBatch
 from mailqueue.mail.reads import emails
-from mailqueue.senders.inline import FIELD, InlineServer, inline_server
+from mailqueue.senders.direct import FIELD, DirectServer, inline_server
 from mailqueue.senders.model import Tls
 from mailqueue.templates.accepting import ChosenVersion
 from mailqueue.vault.masterkey import master_key_of
@@ -76,7 +76,7 @@ async def sent_by_override(
         raise sending_service.renamed(exc) from None
 
 
-async def _queued(call: RequestContext, email: NewEmail, server: InlineServer) -> Sent:
+async def _queued(call: RequestContext, email: NewEmail, server: DirectServer) -> Sent:
     master = master_key_of(call.settings)
     async with call.connection() as conn:
         done = await queue_for(conn, email, server, caller=call.caller, master=master)
@@ -112,7 +112,7 @@ async def batch_by_override(
         )
 
 
-async def _sent_now(call: RequestContext, email: NewEmail, server: InlineServer) -> Sent:
+async def _sent_now(call: RequestContext, email: NewEmail, server: DirectServer) -> Sent:
     """Return the response for an email that was sent, failed, suppressed or held as unknown."""
     lend = call.runtime.borrow
     fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)
@@ -154,7 +154,7 @@ def given_override(chosen: ChosenVersion | None, request: TemplateRequest) -> Se
 _NAMES = frozenset({"template_slug", "template_version", "language", "variables"})
 
 
-def server_of(override: SmtpOverride) -> InlineServer:
+def server_of(override: SmtpOverride) -> DirectServer:
     """Return the server, after the checks of stored accounts.
 
     Raises:

@@ -16,7 +16,7 @@ from mailqueue.mail.accept.acceptance import AcceptResult, accept
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.lists import accept_for_list, is_list
 from mailqueue.mail.accept.mode import with_test_mode
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.model import Caller
 
 FIELD_BY_OPTION: Mapping[str, str] = {
     "recipient": "to",

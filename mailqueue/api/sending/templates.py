@@ -20,8 +20,8 @@ from mailqueue.api.sending.service import accepted_or_expanding, renamed
 from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.sending import Batch, Sent
 from mailqueue.core.errors import InvalidField
+from mailqueue.projects.model import Scope
 from mailqueue.templates.accepting import ChosenVersion, choose
-from mailqueue.tenants.model import Scope
 
 MAX_LANGUAGES = 50
 

@@ -17,8 +17,8 @@ from mailqueue.contract.automation.sequences import (
     SequenceCounts,
     SequenceVersions,
 )
+from mailqueue.projects.model import Scope
 from mailqueue.sequences import definitions
-from mailqueue.tenants.model import Scope
 
 TAG = "Sequences"
 PATH = "/v1/sequences"

@@ -16,9 +16,9 @@ from mailqueue.contract.automation.sequences import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.sequences import definitions, enrollments
 from mailqueue.sequences.importing import EnrollTally, enroll_list
-from mailqueue.tenants.model import Scope
 
 LIST_BYTES = 64 * 1024 * 1024
 PATH = "/v1/enrollments"

@@ -9,8 +9,8 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.suppression import Categories, Category
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.tenants.model import Scope
 
 _TAG = "Subscriptions"
 PATH = "/v1/categories"

@@ -21,12 +21,12 @@ from mailqueue.contract.suppression import (
 )
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.suppression import entries
 from mailqueue.suppression.acceptable import new_suppression, reason_of
 from mailqueue.suppression.model import (
     NewSuppression,
 )
-from mailqueue.tenants.model import Scope
 
 _TAG = "Suppressions"
 

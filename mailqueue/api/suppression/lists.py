@@ -10,11 +10,11 @@ from mailqueue.api.suppression.schema import (
     ImportQuery,
 )
 from mailqueue.contract.suppression import ImportedSuppressions
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.acceptable import category_of, reason_of
 from mailqueue.suppression.lists.exporting import Format, export
 from mailqueue.suppression.lists.importing import import_list
 from mailqueue.suppression.model import ImportTally
-from mailqueue.tenants.model import Scope
 
 IMPORT_BYTES = 64 * 1024 * 1024
 _TAG = "Suppressions"

@@ -19,9 +19,9 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.templates import Preview, Template
 from mailqueue.core.errors import NotFound
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.templates import cloning, previews, values, versions, writing
 from mailqueue.templates.model import NewTemplate
-from mailqueue.tenants.model import Scope
 
 PATH = "/v1/projects/{pid}/templates"
 _ONE = PATH + "/{template}"

@@ -9,8 +9,8 @@ from mailqueue.api.templates.views import owner_of
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplatePart
 from mailqueue.core.errors import NotFound
+from mailqueue.projects.model import Scope
 from mailqueue.templates import values, writing
-from mailqueue.tenants.model import Scope
 
 PATH = "/v1/projects/{pid}/template-parts"
 _ONE = PATH + "/{name}"

@@ -10,9 +10,9 @@ from mailqueue.api.http.requests.spool import spooled
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplatePicture
+from mailqueue.projects.model import Scope
 from mailqueue.templates.pictures import keeping
 from mailqueue.templates.pictures.model import MAX_BYTES, PictureRow
-from mailqueue.tenants.model import Scope
 
 PATH = "/v1/projects/{pid}/template-pictures"
 _ONE = PATH + "/{picture_id}"

@@ -14,9 +14,9 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplateContent, TemplateDiff, TemplateVersion
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
+from mailqueue.projects.model import Scope
 from mailqueue.templates import previews, values, versions
 from mailqueue.templates.model import NewText, NewVersion
-from mailqueue.tenants.model import Scope
 
 _PATH = "/v1/projects/{pid}/templates/{template}/versions"
 _ONE = _PATH + "/{version}"

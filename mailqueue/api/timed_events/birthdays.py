@@ -6,7 +6,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.timed_events.schema import SetBirthdayRule
 from mailqueue.contract.automation.timed_events import BirthdayRule, LeapDay
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.timed_events import birthdays
 
 _TAG = "Timed events"

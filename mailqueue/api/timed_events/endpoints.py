@@ -15,7 +15,7 @@ from mailqueue.api.timed_events.schema import (
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent, TimedEventStatus
 from mailqueue.contract.page import Page
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.timed_events import events
 from mailqueue.timed_events.model import TimedEventFilter
 

@@ -19,7 +19,7 @@ from mailqueue.contract.watch import ChannelType, NotificationChannel, SlackInst
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch import channels, installing, whatsapp
 from mailqueue.watch.whatsapp import Consent, NewPhone

@@ -20,7 +20,7 @@ from mailqueue.contract.watch import Inbox, InboxConsent
 from mailqueue.core.paging import key_of
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.watch import gmail, inboxes
 from mailqueue.watch.inboxes import InboxAction, NewInbox

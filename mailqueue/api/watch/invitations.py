@@ -7,7 +7,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.watch.people import USERS
 from mailqueue.contract.watch import InboxInvitation
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.watch.logins import links
 
 

@@ -11,7 +11,7 @@ from mailqueue.api.watch.schema import NewMutedSender, OfUserQuery
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import MutedSender
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.watch import muting
 
 _TAG = "Inbox watch"

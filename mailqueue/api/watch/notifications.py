@@ -14,7 +14,7 @@ from mailqueue.api.watch.schema import NotificationQuery, RetryNotifications
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import Notification, NotificationRetry, NotificationStatus
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.watch import notifications
 
 _TAG = "Inbox watch"

@@ -19,7 +19,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.watch import FilterRule, FilterRuleTrial, InboxUser, RuleType
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.watch import rules, users
 
 _TAG = "Inbox watch"

@@ -22,7 +22,7 @@ from mailqueue.contract.webhooks import (
 )
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import deliveries, trial
 from mailqueue.webhooks.model import DeliveryFilter

@@ -17,7 +17,7 @@ from mailqueue.api.webhooks.schema import (
 from mailqueue.contract.page import Page
 from mailqueue.contract.webhooks import CreatedWebhook, Webhook, WebhookEventTypes
 from mailqueue.core.paging import key_of
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.webhooks import endpoints
 from mailqueue.webhooks.model import WebhookRow, WithSecret

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from mailqueue.administration import administrators
-from mailqueue.administration.model import NewAdministrator
+from mailqueue.admin import administrators
+from mailqueue.admin.model import NewAdministrator
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
     execute,
@@ -18,7 +18,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
-from mailqueue.contract.administration import CreatedAdministrator, RevokedAdministrator
+from mailqueue.contract.admin import CreatedAdministrator, RevokedAdministrator
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 

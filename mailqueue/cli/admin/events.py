@@ -4,16 +4,16 @@ from datetime import UTC, datetime
 
 import click
 
-from mailqueue.administration import events as finding
-from mailqueue.administration.events import Search
+from mailqueue.admin import events as finding
+from mailqueue.admin.events import Search
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples
-from mailqueue.contract.administration import AdminEvent
+from mailqueue.contract.admin import AdminEvent
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 _COLUMNS = (
     Column("occurred_at", "WHEN"),

@@ -2,7 +2,7 @@
 
 import click
 
-from mailqueue.administration import revoking, settings
+from mailqueue.admin import revoking, settings
 from mailqueue.cli.admin import storage
 from mailqueue.cli.admin.events import events
 from mailqueue.cli.projects.audit import platform_audit
@@ -12,7 +12,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
-from mailqueue.contract.administration import RevokedKeys, Setting
+from mailqueue.contract.admin import RevokedKeys, Setting
 from mailqueue.contract.page import Page
 
 _SETTINGS = (Column("name", "SETTING"), Column("value", "VALUE"), Column("meaning", "MEANING"))

@@ -2,7 +2,7 @@
 
 import click
 
-from mailqueue.administration import infrastructure
+from mailqueue.admin import infrastructure
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, facts

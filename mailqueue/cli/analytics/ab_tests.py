@@ -24,7 +24,7 @@ from mailqueue.contract.automation.ab_tests import (
     AbTestSummary,
     AbTestVariant,
 )
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 MAX_ROWS = 1000
 """Tests that one command lists."""

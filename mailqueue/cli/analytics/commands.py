@@ -42,7 +42,7 @@ from mailqueue.contract.analytics import (
 from mailqueue.contract.counts import METRICS
 from mailqueue.core.errors import Unavailable
 from mailqueue.db.replica import open_replica
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 Answer = TypeVar("Answer")
 

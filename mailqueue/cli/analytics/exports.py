@@ -26,7 +26,7 @@ from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.contract.exports import DataExport, ExportFormat, ExportKind
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 EXIT_FAILED = 1
 MAX_ROWS = 1000

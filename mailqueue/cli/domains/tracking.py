@@ -11,7 +11,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.domains import TrackingDomainCheck, TrackingSetup
 from mailqueue.core.errors import ConfigError
-from mailqueue.deliverability.resolver import Resolver
+from mailqueue.domains.resolver import Resolver
 from mailqueue.tracking import domains, keyring
 from mailqueue.vault.masterkey import master_key_of
 

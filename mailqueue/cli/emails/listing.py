@@ -19,7 +19,7 @@ from mailqueue.core.paging import key_of
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.custom_data import DataFilter, parse_filter
 from mailqueue.mail.reads.model import EmailQuery, StatusName
-from mailqueue.tenants.projects import manage as projects
+from mailqueue.projects import manage as projects
 
 _COLUMNS = (
     Column("created_at", "ACCEPTED"),

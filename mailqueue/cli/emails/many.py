@@ -20,7 +20,7 @@ from mailqueue.operations import background, bulk
 from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.emails import EmailOperation
 from mailqueue.operations.model import BulkOperation
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 EXIT_UNCHANGED = 1
 

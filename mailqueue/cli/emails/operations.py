@@ -19,7 +19,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.background import BackgroundOperation
 from mailqueue.operations import background
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 MAX_ROWS = 1000
 """Operations that one command lists."""

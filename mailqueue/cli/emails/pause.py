@@ -14,7 +14,7 @@ from mailqueue.contract.operations import BulkResult, Pause, Resumed
 from mailqueue.core.errors import InvalidField
 from mailqueue.operations import pausing, platform
 from mailqueue.operations.pausing import PauseKind, Target
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 _PAUSES = (
     Column("project", "PROJECT"),

@@ -18,7 +18,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.background import DataImport, ImportKind
 from mailqueue.imports import requests
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 MAX_ROWS = 1000
 """Imports that one command lists."""

@@ -20,7 +20,7 @@ from mailqueue.contract.suppression import BadLine
 from mailqueue.db.fetch import Conn
 from mailqueue.imports import requests
 from mailqueue.imports.model import WantedImport
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 EXIT_BAD_LINES = 1
 """Exit status where lines were refused, or the import failed."""

@@ -9,7 +9,7 @@ from mailqueue.cli.support.answer import execute, json_option, print_message, pr
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.projects import BoundProducer
-from mailqueue.tenants.producers import manage
+from mailqueue.projects.producers import manage
 
 _COLUMNS = (Column("login", "LOGIN"), Column("projects", "PROJECTS"), Column("state", "STATE"))
 

@@ -17,7 +17,7 @@ from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import cursor_of
 from mailqueue.core.units import parse_duration
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _COLUMNS = (

@@ -23,10 +23,10 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.projects import RevokedApiKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
-from mailqueue.tenants.actor import acting
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.keys.values import created_key_of, details_of
-from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, IssuedKey, Scope
+from mailqueue.projects.actor import acting
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.keys.values import created_key_of, details_of
+from mailqueue.projects.model import EVERY_SCOPE, ApiKey, IssuedKey, Scope
 
 _COLUMNS = (
     Column("name", "KEY"),

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mailqueue.administration import settings
+from mailqueue.admin import settings
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
     execute,
@@ -20,11 +20,11 @@ from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.paging import read_page
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import ProjectRetention
-from mailqueue.tenants.model import Project
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.settings.model import ProjectSettingKind
-from mailqueue.tenants.projects.settings.registry import PROJECT_SETTING_BY_NAME, PROJECT_SETTINGS
-from mailqueue.tenants.projects.values import details_of
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects.model import Project
+from mailqueue.projects.settings.model import ProjectSettingKind
+from mailqueue.projects.settings.registry import PROJECT_SETTING_BY_NAME, PROJECT_SETTINGS
+from mailqueue.projects.values import details_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _COLUMNS = (

@@ -13,11 +13,11 @@ from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.projects import BoundUsage
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Project
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects import stats as projects_stats
-from mailqueue.tenants.projects.stats import ProjectSummary
-from mailqueue.tenants.projects.values import stats_of
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects import stats as projects_stats
+from mailqueue.projects.model import Project
+from mailqueue.projects.stats import ProjectSummary
+from mailqueue.projects.values import stats_of
 
 _DAYS = (
     Column("day", "DAY (UTC)"),

@@ -7,7 +7,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import Column, examples, table
 from mailqueue.contract.activity import SendingActivity
 from mailqueue.operations.activity import Activity
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 MAX_MINUTES = 10
 """Newest minutes that are shown; --json has all that were read."""

@@ -2,7 +2,7 @@
 
 import click
 
-from mailqueue.administration.boards import health_of
+from mailqueue.admin.boards import health_of
 from mailqueue.cli.support.answer import json_option, print_result
 from mailqueue.cli.support.app import run
 from mailqueue.cli.support.output import examples, paint, show

@@ -7,8 +7,8 @@ from mailqueue.cli.support.settings import command_settings
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects import manage as projects_manage
 from mailqueue.senders import accounts
-from mailqueue.tenants.projects import manage as projects_manage
 
 PATIENCE_SECONDS = 2.0
 """A shell waits for its completion; a server that answers later offers no names."""

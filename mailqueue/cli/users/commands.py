@@ -2,8 +2,8 @@
 
 import click
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.model import PasswordLink, Role
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.model import PasswordLink, Role
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
     execute,
@@ -16,7 +16,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
-from mailqueue.contract.administration import ConsoleLink, ConsoleUser, RemovedConsoleUser
+from mailqueue.contract.admin import ConsoleLink, ConsoleUser, RemovedConsoleUser
 from mailqueue.settings.environment import Settings
 
 _COLUMNS = (

@@ -2,8 +2,8 @@
 
 import click
 
-from mailqueue.administration.users import members
-from mailqueue.administration.users.model import Role
+from mailqueue.admin.users import members
+from mailqueue.admin.users.model import Role
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
 from mailqueue.cli.support.app import Opened
@@ -12,9 +12,9 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.paging import read_page
 from mailqueue.cli.users.commands import print_link, shown_link
-from mailqueue.contract.administration import ConsoleLink, ProjectMember, RemovedMember
+from mailqueue.contract.admin import ConsoleLink, ProjectMember, RemovedMember
 from mailqueue.contract.page import Page
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 
 _COLUMNS = (
     Column("name", "MEMBER"),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.analytics.ab_tests import requests
 from mailqueue.console.ab_tests.pages import AB_TEST, PATH, find_test
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages

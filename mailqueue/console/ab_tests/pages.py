@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.analytics.ab_tests import requests
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.analytics.model import StatsScope, TimeSpan
 from mailqueue.analytics.overview import overview
 from mailqueue.analytics.providers import providers

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.audit import search as audit_search
 from mailqueue.audit.model import AuditPage
 from mailqueue.console.audit.filters import AuditFilters, read_filters

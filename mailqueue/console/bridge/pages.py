@@ -6,7 +6,7 @@ from uuid import UUID
 import orjson
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.bridge import letters
 from mailqueue.bridge.model import LetterFilter
 from mailqueue.console.frame.context import PageContext

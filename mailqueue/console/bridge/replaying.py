@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.bridge import letters
 from mailqueue.bridge.model import LetterFilter
 from mailqueue.console.bridge.pages import COUNTS, LETTER, MAX_TYPE, PATH, find_letter

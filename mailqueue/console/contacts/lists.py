@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.contacts.pages import PATH as CONTACTS
 from mailqueue.console.contacts.pages import number_in
 from mailqueue.console.frame.context import DoneBefore, PageContext

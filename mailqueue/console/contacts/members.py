@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.contacts.lists import COUNTED_FOR, LIST, PATH
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import seeing
-from mailqueue.administration.users.model import Right, SeenProject
+from mailqueue.admin.users import seeing
+from mailqueue.admin.users.model import Right, SeenProject
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.domains.pages import DOMAIN, PATH, domain_in_path
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
-from mailqueue.deliverability import checking, publication
-from mailqueue.deliverability import keys as dkim_keys
-from mailqueue.deliverability.findings import DomainFindings
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import checking, publication
+from mailqueue.domains import keys as dkim_keys
+from mailqueue.domains.findings import DomainFindings
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.resolver import Resolver
 from mailqueue.tracking import domains as tracking_domains
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of

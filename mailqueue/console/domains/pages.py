@@ -6,20 +6,20 @@ from enum import StrEnum
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.domains import DkimKeyDetails, DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability import checking
-from mailqueue.deliverability import keys as dkim_keys
-from mailqueue.deliverability.model import DkimKey, DomainCheck
-from mailqueue.deliverability.values import key_of
+from mailqueue.domains import checking
+from mailqueue.domains import keys as dkim_keys
+from mailqueue.domains.model import DkimKey, DomainCheck
+from mailqueue.domains.values import key_of
+from mailqueue.projects import manage as projects_manage
 from mailqueue.senders import accounts
 from mailqueue.senders.values import senders_of
-from mailqueue.tenants.projects import manage as projects_manage
 
 PATH = "/console/projects/{project}/domains"
 DOMAIN = f"{PATH}/{{domain}}"

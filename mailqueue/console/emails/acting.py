@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.emails.actions import ACTIONS, EmailAction
 from mailqueue.console.emails.pages import EMAIL, email_id_of, find_email
 from mailqueue.console.frame.context import DoneBefore, PageContext

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.emails.pages import EMAIL, email_id_of
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import ConsolePage

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right, SeenProject
+from mailqueue.admin.users.model import Right, SeenProject
 from mailqueue.console.emails.actions import ACTIONS, LOUD, offered
 from mailqueue.console.emails.filters import (
     LABELS,
@@ -29,7 +29,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailPage, EmailQuery
 from mailqueue.operations import acting
-from mailqueue.tenants.actor import act_for
+from mailqueue.projects.actor import act_for
 from mailqueue.webhooks import deliveries
 
 PATH = "/console/projects/{project}/emails"

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.named_lines import lines_of
 from mailqueue.console.frame.navigation import MenuEntry

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.event_rules.pages import ACTIONS, RULE, find_rule
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.named_lines import lines_of

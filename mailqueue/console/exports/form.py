@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.analytics.exports.model import FILTERS, WantedExport
 from mailqueue.contract.exports import ExportFormat, ExportKind
 from mailqueue.core.errors import InvalidField

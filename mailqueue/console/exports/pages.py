@@ -7,7 +7,7 @@ from uuid import UUID
 
 from starlette.responses import Response, StreamingResponse
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.analytics.exports import fetching, requests
 from mailqueue.analytics.exports.model import CHOICES, FILTERS
 from mailqueue.analytics.exports.writing import MEDIA_TYPES

@@ -11,13 +11,13 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mailqueue.administration.infrastructure import Storage
-from mailqueue.administration.users import seeing
-from mailqueue.administration.users.mailing import LinkMailer
-from mailqueue.administration.users.model import Right, SeenProject, Session
-from mailqueue.administration.users.passkeys.passkeys import Passkeys
-from mailqueue.administration.users.second_factor.factors import SecondFactors
-from mailqueue.administration.users.sessions import Logins
+from mailqueue.admin.infrastructure import Storage
+from mailqueue.admin.users import seeing
+from mailqueue.admin.users.mailing import LinkMailer
+from mailqueue.admin.users.model import Right, SeenProject, Session
+from mailqueue.admin.users.passkeys.passkeys import Passkeys
+from mailqueue.admin.users.second_factor.factors import SecondFactors
+from mailqueue.admin.users.sessions import Logins
 from mailqueue.console.frame.banner import PauseBanner
 from mailqueue.console.frame.navigation import NavigationLink, Section, links
 from mailqueue.console.frame.rendering import project_path, render
@@ -31,10 +31,10 @@ from mailqueue.db.replica import Replica
 from mailqueue.mail.message.preview import MessageSources
 from mailqueue.operations.activity import Activity
 from mailqueue.ports.identity import LoginProvider
+from mailqueue.projects.actor import act_for
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.settings.environment import Settings
-from mailqueue.tenants.actor import act_for
 from mailqueue.web import tokens
 from mailqueue.web.beside import CONSOLE, PageLinks, pages_beside
 from mailqueue.web.forms import text_of, uuid_of

@@ -5,10 +5,10 @@ code or with a passkey, and a token that stays in the browser after a login.
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.administration.users.beginning import LASTS
-from mailqueue.administration.users.model import BegunSession
-from mailqueue.administration.users.passkeys.ceremony import LASTS_SECONDS
-from mailqueue.administration.users.second_factor import unfinished
+from mailqueue.admin.users.beginning import LASTS
+from mailqueue.admin.users.model import BegunSession
+from mailqueue.admin.users.passkeys.ceremony import LASTS_SECONDS
+from mailqueue.admin.users.second_factor import unfinished
 from mailqueue.core.secret import Secret
 
 BROWSER_SECONDS = 180 * 24 * 3600

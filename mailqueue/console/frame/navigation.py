@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mailqueue.administration.users.model import Right, Session
+from mailqueue.admin.users.model import Right, Session
 from mailqueue.console.frame.rendering import project_path
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry, Section
 from mailqueue.web.forms import MAX_BYTES

@@ -12,8 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.administration.users import seeing, sessions
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users import seeing, sessions
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.errors import error_page

@@ -1,6 +1,6 @@
 """The page that cancels an import; it says first what stays."""
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.infrastructure.pages import PATH

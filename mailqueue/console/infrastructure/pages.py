@@ -5,8 +5,8 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mailqueue.administration import boards, infrastructure
-from mailqueue.administration.users.model import Right, SeenProject
+from mailqueue.admin import boards, infrastructure
+from mailqueue.admin.users.model import Right, SeenProject
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.origin import api_origin
 from mailqueue.console.frame.page import ConsolePage
@@ -14,8 +14,8 @@ from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.keys import form as keys_form
 from mailqueue.console.keys.pages import KEY, PATH, find_key, key_id_of, status_of
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.model import ApiKey, IssuedKey
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.model import ApiKey, IssuedKey
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 

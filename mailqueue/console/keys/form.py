@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import IssuedKey, Scope
+from mailqueue.projects.model import IssuedKey, Scope
 from mailqueue.web.forms import text_of
 
 MAX_REASON = 500

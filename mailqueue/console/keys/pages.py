@@ -5,13 +5,13 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.core.paging import cursor_of, key_of
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.model import ApiKey
+from mailqueue.projects.keys import manage as keys_manage
+from mailqueue.projects.model import ApiKey
 
 PATH = "/console/projects/{project}/keys"
 KEY = f"{PATH}/{{key_id}}"

@@ -8,8 +8,8 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from mailqueue.administration.users.model import Right, SessionAccess
-from mailqueue.administration.users.recheck import recheck
+from mailqueue.admin.users.model import Right, SessionAccess
+from mailqueue.admin.users.recheck import recheck
 from mailqueue.core.errors import NotFound, TooManyRequests
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.link import Link

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from mailqueue.administration.users.model import Right, SeenProject
-from mailqueue.administration.users.recheck import hash_of
+from mailqueue.admin.users.model import Right, SeenProject
+from mailqueue.admin.users.recheck import hash_of
 from mailqueue.console.frame.context import Console, PageContext
 from mailqueue.console.frame.rendering import render
 from mailqueue.console.live.reader import Key, LiveParts, LiveReader, Load, PageWatch, Viewer

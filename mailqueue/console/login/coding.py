@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.proofs import WrongCode
+from mailqueue.admin.users.proofs import WrongCode
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage

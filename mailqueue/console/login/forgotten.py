@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.mailing import wait_for_turn
+from mailqueue.admin.users.mailing import wait_for_turn
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import LOGIN

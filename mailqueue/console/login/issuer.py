@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import seeing
+from mailqueue.admin.users import seeing
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import sessions
-from mailqueue.administration.users.model import CodeNeeded, LoginSource
-from mailqueue.administration.users.passwords import MIN_CHARACTERS
+from mailqueue.admin.users import sessions
+from mailqueue.admin.users.model import CodeNeeded, LoginSource
+from mailqueue.admin.users.passwords import MIN_CHARACTERS
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.passkeys.passkeys import Passkeys, new_browser
+from mailqueue.admin.users.passkeys.passkeys import Passkeys, new_browser
 from mailqueue.console.frame import cookies
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage

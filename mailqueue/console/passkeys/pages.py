@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.passkeys.passkeys import (
+from mailqueue.admin.users.passkeys.passkeys import (
     MAX_NAME_CHARACTERS,
     check_password_user,
 )

@@ -6,12 +6,12 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration import settings
-from mailqueue.administration.users.model import Right
+from mailqueue.admin import settings
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
-from mailqueue.contract.administration import Setting
+from mailqueue.contract.admin import Setting
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.web.rendering import path_with, sentence

@@ -6,14 +6,14 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.form import FormPage, form_pages
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 from mailqueue.web.schemas import FormSchema

@@ -2,17 +2,17 @@
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contract.domains import DkimKeyStatus
-from mailqueue.deliverability import keys as dkim_keys
-from mailqueue.deliverability.model import DkimKey
+from mailqueue.domains import keys as dkim_keys
+from mailqueue.domains.model import DkimKey
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects import stats as projects_stats
 from mailqueue.senders import accounts
 from mailqueue.senders.values import are_trapped, senders_of
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects import stats as projects_stats
 
 PATH = "/console/projects/{project}/overview"
 DAYS = 7

@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import seeing
-from mailqueue.administration.users.model import Right, SeenProject
+from mailqueue.admin.users import seeing
+from mailqueue.admin.users.model import Right, SeenProject
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.contacts import contacts

@@ -1,6 +1,6 @@
 """Pages that pause, resume, run, skip and cancel a schedule; each says first what it will do."""
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import seeing
-from mailqueue.administration.users.model import SeenProject
+from mailqueue.admin.users import seeing
+from mailqueue.admin.users.model import SeenProject
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.rendering import project_path

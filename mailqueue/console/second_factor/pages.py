@@ -7,7 +7,7 @@ from http import HTTPStatus
 import segno
 from starlette.responses import Response
 
-from mailqueue.administration.users.second_factor.factors import BEGUN_LASTS
+from mailqueue.admin.users.second_factor.factors import BEGUN_LASTS
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import Access, ConsolePage
 from mailqueue.console.frame.router import SECOND_FACTOR

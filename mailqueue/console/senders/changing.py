@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.form import FormPage, form_pages
 from mailqueue.console.senders.finding import SENDER, account_in_path, path_of

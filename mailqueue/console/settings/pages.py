@@ -7,22 +7,22 @@ from itertools import groupby
 
 from starlette.responses import Response
 
-from mailqueue.administration import settings
-from mailqueue.administration.users.model import Right
+from mailqueue.admin import settings
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import InvalidField
-from mailqueue.templates.pictures import keeping
-from mailqueue.tenants.model import Project
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.settings.model import (
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects.model import Project
+from mailqueue.projects.settings.model import (
     ProjectSetting,
     ProjectSettingKind,
     SettingGroup,
 )
-from mailqueue.tenants.projects.settings.registry import PROJECT_SETTING_BY_NAME, PROJECT_SETTINGS
+from mailqueue.projects.settings.registry import PROJECT_SETTING_BY_NAME, PROJECT_SETTINGS
+from mailqueue.templates.pictures import keeping
 from mailqueue.web.rendering import sentence
 
 PATH = "/console/projects/{project}/settings"

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.form import version_of
 from mailqueue.console.frame.page import ConsolePage
@@ -17,13 +17,13 @@ from mailqueue.console.settings.pages import PATH as SETTINGS
 from mailqueue.console.settings.pages import ChangedMeanwhile
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
+from mailqueue.projects import manage as projects_manage
 from mailqueue.suppression.wording.texts import (
     MAX_CHARACTERS,
     REPLACEABLE,
     TEXTS,
     direction_of,
 )
-from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.web.rendering import sentence
 
 PATH = f"{SETTINGS}/texts"

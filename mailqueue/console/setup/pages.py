@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
@@ -23,14 +23,14 @@ from mailqueue.contract.senders import Sender
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import ConfigError, Conflict, InvalidField, Locked
 from mailqueue.core.providers import Provider
-from mailqueue.deliverability import keys as dkim_keys
+from mailqueue.domains import keys as dkim_keys
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailQuery
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects.keys import manage as keys_manage
 from mailqueue.senders import accounts, changing
 from mailqueue.senders.values import senders_of
-from mailqueue.tenants.keys import manage as keys_manage
-from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.vault.masterkey import master_key_of
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence

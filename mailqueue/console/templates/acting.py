@@ -20,9 +20,9 @@ from mailqueue.console.templates.owner import (
 )
 from mailqueue.core.errors import Conflict, InvalidField, NotFound, ProjectFull
 from mailqueue.db.fetch import Conn
+from mailqueue.projects import manage as projects_manage
 from mailqueue.templates import cloning, versions, writing
 from mailqueue.templates.model import TemplateRow, VersionRow
-from mailqueue.tenants.projects import manage as projects_manage
 from mailqueue.web.forms import text_of
 from mailqueue.web.rendering import sentence
 

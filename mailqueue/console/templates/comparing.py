@@ -4,7 +4,7 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.beside import MAX_ROWS, Compared, compared

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 from uuid import UUID
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.core.errors import NotFound

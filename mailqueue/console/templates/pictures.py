@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.acting import ActPage, ActPreview, button_pages
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.templates.owner import (

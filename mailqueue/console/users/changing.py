@@ -7,14 +7,14 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import manage
-from mailqueue.administration.users.mailing import address_of, may_mail
-from mailqueue.administration.users.model import PasswordLink, Right, Role
+from mailqueue.admin.users import manage
+from mailqueue.admin.users.mailing import address_of, may_mail
+from mailqueue.admin.users.model import PasswordLink, Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.users.pages import USER, USERS, find_user, user_path
 from mailqueue.console.users.roles import MEANINGS, RoleForm, form_of, read_form
-from mailqueue.contract.administration import ConsoleUser
+from mailqueue.contract.admin import ConsoleUser
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.web.forms import text_of

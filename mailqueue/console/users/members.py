@@ -5,15 +5,15 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import members
-from mailqueue.administration.users.model import Right, Role
+from mailqueue.admin.users import members
+from mailqueue.admin.users.model import Right, Role
 from mailqueue.console.frame.context import DoneBefore, PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
 from mailqueue.console.frame.rendering import project_path
 from mailqueue.console.users.changing import fault_of, hand_over
 from mailqueue.console.users.roles import MEANINGS, RoleForm
-from mailqueue.contract.administration import ProjectMember
+from mailqueue.contract.admin import ProjectMember
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.web.forms import text_of
 

@@ -4,12 +4,12 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from mailqueue.administration.users import manage, sessions
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users import manage, sessions
+from mailqueue.admin.users.model import Right
 from mailqueue.console.frame.context import PageContext
 from mailqueue.console.frame.navigation import MenuEntry
 from mailqueue.console.frame.page import ConsolePage
-from mailqueue.contract.administration import ConsoleUser
+from mailqueue.contract.admin import ConsoleUser
 from mailqueue.core.errors import NotFound
 from mailqueue.web.forms import text_of
 

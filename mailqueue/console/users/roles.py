@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mailqueue.administration.users.model import Role
-from mailqueue.contract.administration import ConsoleUser
+from mailqueue.admin.users.model import Role
+from mailqueue.contract.admin import ConsoleUser
 from mailqueue.web.forms import text_of
 
 EVERY = "*"

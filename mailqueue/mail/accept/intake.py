@@ -16,9 +16,9 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.acceptance import accept, accept_messages
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.raw import PreparedRaw
+from mailqueue.projects.keys.manage import in_force, not_in_force
+from mailqueue.projects.model import Caller
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import in_force, not_in_force
-from mailqueue.tenants.model import Caller
 
 EMAIL_LIMITS = GroupLimits(rows=100, commits=4)
 LARGE_BYTES = 256 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.model import Caller
 
 
 def with_test_mode(caller: Caller, options: Mapping[str, Any]) -> dict[str, Any]:

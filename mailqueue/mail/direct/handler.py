@@ -39,7 +39,7 @@ from mailqueue.mail.send.load import load_emails
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.handler import Call, Handler
-from mailqueue.senders.inline import InlineServer
+from mailqueue.senders.direct import DirectServer
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import TemplateCache
@@ -78,7 +78,7 @@ class CustomSmtpTools:
     """The adapters that the handler uses: the master key, transports, files, tracking."""
 
     read_master: Callable[[], MasterKey | None]
-    transport_of: Callable[[InlineServer], Transport]
+    transport_of: Callable[[DirectServer], Transport]
     storage: AttachmentStorage
     tracking: EmailTracking
 
@@ -166,7 +166,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
             log.exception("custom_smtp.failed", email_id=str(email.id))
             return _unsent(email, Ending.UNKNOWN, f"{type(exc).__name__} while sending")
 
-    async def _server(self, row: ClaimedServer, email: ClaimedEmail) -> InlineServer | SendOutcome:
+    async def _server(self, row: ClaimedServer, email: ClaimedEmail) -> DirectServer | SendOutcome:
         """Return the opened server, or the outcome of an email whose server cannot be opened."""
         try:
             return await self._link.call(partial(self._opened, row=row))
@@ -175,7 +175,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
         except ValueError:
             return _unsent(email, Ending.FAILED, "its server is stored in an unknown form")
 
-    async def _opened(self, conn: Conn, row: ClaimedServer) -> InlineServer:
+    async def _opened(self, conn: Conn, row: ClaimedServer) -> DirectServer:
         master = self._tools.read_master()
         if master is None:
             raise ConfigError("its server is sealed, and there is no MAILQUEUE_MASTER_KEY")
@@ -183,7 +183,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
             conn, master, project_id=row.project_id, server_id=row.id, sealed=row.sealed
         )
 
-    async def _sent(self, mail: LoadedEmail, server: InlineServer, *, end: float) -> SendOutcome:
+    async def _sent(self, mail: LoadedEmail, server: DirectServer, *, end: float) -> SendOutcome:
         """Fetch the files of an email as far as they fit in memory, and send it."""
         size = bytes_of_files(mail)
         if size and self._file_bytes and self._file_bytes + size > MAX_FILE_BYTES:

@@ -16,9 +16,9 @@ from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
 from mailqueue.mail.direct import store as direct_store
 from mailqueue.mail.direct.send_now import SentNow
 from mailqueue.mail.model import NewBatch
-from mailqueue.senders.inline import InlineServer
+from mailqueue.projects.model import Caller
+from mailqueue.senders.direct import DirectServer
 from mailqueue.senders.model import Tls
-from mailqueue.tenants.model import Caller
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.sealing import SealedCell
@@ -27,7 +27,7 @@ from mailqueue.vault.sealing import SealedCell
 async def queue_for(
     conn: Conn,
     email: NewEmail,
-    server: InlineServer,
+    server: DirectServer,
     *,
     caller: Caller,
     master: MasterKey | None,
@@ -57,7 +57,7 @@ async def queue_for(
 async def queue_batch_for(
     conn: Conn,
     batch: NewBatch,
-    server: InlineServer,
+    server: DirectServer,
     *,
     caller: Caller,
     master: MasterKey | None,
@@ -88,7 +88,7 @@ async def queue_batch_for(
 
 async def open_server(
     conn: Conn, master: MasterKey, *, project_id: UUID, server_id: UUID, sealed: bytes
-) -> InlineServer:
+) -> DirectServer:
     """Return the server that was sealed with an email.
 
     Raises:
@@ -110,7 +110,7 @@ def _cell(project_id: UUID, server_id: UUID) -> SealedCell:
     return SealedCell(project_id, "inline_servers", "sealed", server_id)
 
 
-def _written(server: InlineServer) -> bytes:
+def _written(server: DirectServer) -> bytes:
     return write_json(
         {
             "host": server.host,
@@ -122,10 +122,10 @@ def _written(server: InlineServer) -> bytes:
     )
 
 
-def _read(document: bytes) -> InlineServer:
+def _read(document: bytes) -> DirectServer:
     found: Mapping[str, Any] = orjson.loads(document)
     try:
-        return InlineServer(
+        return DirectServer(
             host=found["host"],
             port=found["port"],
             tls=Tls(found["tls"]),

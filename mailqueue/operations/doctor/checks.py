@@ -1,6 +1,6 @@
 """The checks of an installation; earlier ones explain failures of later ones."""
 
-from mailqueue.contract.administration import HealthCheck
+from mailqueue.contract.admin import HealthCheck
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.reported import reported
 from mailqueue.operations.doctor import mail, server, services

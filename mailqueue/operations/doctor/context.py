@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from mailqueue.contract.administration import HealthCheck
+from mailqueue.contract.admin import HealthCheck
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.operations.model import CheckState, Finding

@@ -11,8 +11,8 @@ from mailqueue.operations.doctor.context import CheckContext, passed, problem
 from mailqueue.operations.model import CheckState, Finding
 from mailqueue.operations.store import health as store
 from mailqueue.operations.store.health import ReportSource
+from mailqueue.projects.actor import act_for
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.actor import act_for
 
 NAME = "replica"
 LATE = timedelta(minutes=1)

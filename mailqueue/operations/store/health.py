@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from mailqueue.contract.administration import HealthCheck
+from mailqueue.contract.admin import HealthCheck
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from mailqueue.contract.administration import StatusCount
+from mailqueue.contract.admin import StatusCount
 from mailqueue.contract.emails import LoggedAttempt
 from mailqueue.contract.operations import (
     AccountTraffic,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mailqueue.contract.administration import QueueState
+from mailqueue.contract.admin import QueueState
 from mailqueue.contract.infrastructure import QueueKey
 from mailqueue.contract.operations import QueueRow, RowsChanged
 from mailqueue.db import arrays, fetch

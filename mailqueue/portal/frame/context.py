@@ -12,7 +12,7 @@ from uuid import UUID
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from mailqueue.administration.users import seeing
+from mailqueue.admin.users import seeing
 from mailqueue.core.errors import NotFound, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
@@ -20,8 +20,8 @@ from mailqueue.db.pool import Pool, borrow
 from mailqueue.portal.frame.rendering import render
 from mailqueue.ports.channel import InstalledApp, PhoneSender
 from mailqueue.ports.mailbox import InboxConsents
+from mailqueue.projects.actor import act_for
 from mailqueue.settings.environment import Settings
-from mailqueue.tenants.actor import act_for
 from mailqueue.vault.masterkey import MasterKey, master_key_of
 from mailqueue.watch.logins.links import PATH
 from mailqueue.watch.logins.model import PersonSession, PersonsProject

@@ -7,7 +7,7 @@ import secrets
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import BegunSession
+from mailqueue.admin.users.model import BegunSession
 from mailqueue.core.secret import Secret
 from mailqueue.watch.logins.sessions import LASTS
 from mailqueue.watch.states import HOST_PREFIX, SESSION_COOKIE

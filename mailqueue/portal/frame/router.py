@@ -18,8 +18,8 @@ from mailqueue.portal.frame import cookies
 from mailqueue.portal.frame.context import Portal, PortalContext
 from mailqueue.portal.frame.errors import error_page
 from mailqueue.portal.frame.page import PortalPage
+from mailqueue.projects.actor import act_for
 from mailqueue.telemetry.log import get_logger
-from mailqueue.tenants.actor import act_for
 from mailqueue.watch.logins import links, sessions
 from mailqueue.watch.logins.links import PATH
 from mailqueue.web import tokens

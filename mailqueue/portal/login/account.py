@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from mailqueue.administration.users.passwords import MIN_CHARACTERS
+from mailqueue.admin.users.passwords import MIN_CHARACTERS
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.portal.frame import cookies
 from mailqueue.portal.frame.context import PortalContext

@@ -5,8 +5,8 @@ from http import HTTPStatus
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 
-from mailqueue.administration.users.model import LoginSource
-from mailqueue.administration.users.passwords import MIN_CHARACTERS
+from mailqueue.admin.users.model import LoginSource
+from mailqueue.admin.users.passwords import MIN_CHARACTERS
 from mailqueue.core.errors import (
     InvalidField,
     MailqueueError,

@@ -10,7 +10,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.tenants.keys import text as keys_text
+from mailqueue.projects.keys import text as keys_text
 from mailqueue.watch.logins import store
 from mailqueue.watch.logins.mails import invitation_mail, reset_mail
 from mailqueue.watch.logins.model import LinkKind, PersonsProject

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.administration.users.attempts import Attempts
-from mailqueue.administration.users.beginning import hash_of, network_hash
-from mailqueue.administration.users.model import BegunSession, LoginSource
-from mailqueue.administration.users.passwords import Passwords, check_password
+from mailqueue.admin.users.attempts import Attempts
+from mailqueue.admin.users.beginning import hash_of, network_hash
+from mailqueue.admin.users.model import BegunSession, LoginSource
+from mailqueue.admin.users.passwords import Passwords, check_password
 from mailqueue.core.errors import InvalidField, NotFound, Unauthorized
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn, Lend
-from mailqueue.tenants.actor import act_for
-from mailqueue.tenants.keys import text as keys_text
+from mailqueue.projects.actor import act_for
+from mailqueue.projects.keys import text as keys_text
 from mailqueue.watch.logins import links, store
 from mailqueue.watch.logins.model import (
     ListedPersonSession,

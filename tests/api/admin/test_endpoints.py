@@ -10,8 +10,8 @@ import pytest
 from psycopg import errors
 
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.adapters.oidc.issuer import AUDIENCE, ec_key, issuing
 from tests.api.support.administering import Administering, administering

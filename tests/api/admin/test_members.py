@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mailqueue.administration.users import sessions
+from mailqueue.admin.users import sessions
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.admin.test_users import token_of

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 from psycopg import errors
 
+from mailqueue.projects.producers import manage
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.producers import manage
 from tests import make
 from tests.api.support.administering import Administering, administering
 from tests.conftest import Server

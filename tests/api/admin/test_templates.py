@@ -6,8 +6,8 @@ import pytest
 
 from mailqueue.api.admin.templates import ENDPOINTS
 from mailqueue.api.templates import endpoints as of_projects
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.administering import Administering, administering
 

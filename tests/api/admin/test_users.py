@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mailqueue.administration.users import sessions
+from mailqueue.admin.users import sessions
 from mailqueue.settings.environment import DatabaseSettings
 from tests.api.support.administering import Administering, administering
 from tests.api.support.calling import ORIGIN

@@ -12,7 +12,7 @@ from mailqueue.analytics.model import StatsScope
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from tests import make
 from tests.analytics import folding
 from tests.api.support.administering import administering

@@ -11,9 +11,9 @@ import pytest
 
 from mailqueue.analytics.exports import links
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
 from tests import make
 from tests.analytics.exports import steps
 from tests.api.support.wired import Wired, wired

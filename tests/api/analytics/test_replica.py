@@ -17,8 +17,8 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.db.replica import Replica, open_replica
 from mailqueue.embedded.ports import free_port
+from mailqueue.projects.keys.manage import revoke_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import revoke_key
 from tests import make
 from tests.analytics.replicas import beside, sessions
 from tests.api.support.calling import Calling, calling

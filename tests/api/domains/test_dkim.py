@@ -8,13 +8,13 @@ import pytest
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
-from mailqueue.deliverability.signing import signers_of
+from mailqueue.domains.signing import signers_of
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.api.support.calling import error_of
 from tests.api.support.wired import MASTER, Wired, wired
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio
 

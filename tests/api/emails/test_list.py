@@ -6,7 +6,7 @@ import pytest
 
 from mailqueue.db.pool import connect
 from mailqueue.mail.reads import emails
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 

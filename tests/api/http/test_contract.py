@@ -17,8 +17,8 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Admin, Scope
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Admin, Scope
 from tests import make
 from tests.api.support.calling import ORIGIN, Calling, error_of, settings_for
 

@@ -18,8 +18,8 @@ from mailqueue.api.http.middleware import RequestMiddleware
 from mailqueue.api.http.router import Routing
 from mailqueue.api.http.runtime import Runtime
 from mailqueue.core.errors import Conflict
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Admin
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Admin
 from tests import make
 from tests.api.support.calling import ORIGIN, Calling, error_of, settings_for
 

@@ -15,7 +15,7 @@ from mailqueue.api.http.requests import in_flight
 from mailqueue.api.http.requests.in_flight import RequestsInFlight
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.db.pool import Pool, open_pool
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, ORIGIN, Calling, error_of, settings_for
 

@@ -13,9 +13,9 @@ from mailqueue.api.http.requests import body as http_body
 from mailqueue.api.http.requests import large_bodies
 from mailqueue.api.http.requests.large_bodies import Bodies, admit, expect, receive, release
 from mailqueue.core.errors import TooManyRequests
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Caller
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from tests.api.support.calling import HELLO, Calling, error_of
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ import pytest
 
 from mailqueue.api.http import auth
 from mailqueue.core.errors import TooManyRequests
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.rate_limit.limiter import RateLimiter
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.rate_limit.limiter import RateLimiter
 from tests import make
 from tests.api.support.calling import Calling, error_of
 

@@ -7,12 +7,12 @@ import pyotp
 import pytest
 from psycopg.errors import InsufficientPrivilege
 
-from mailqueue.administration.users import manage, seeing, sessions
-from mailqueue.administration.users.model import BegunSession, CodeNeeded, LoginSource
-from mailqueue.administration.users.passwords import Cost, Passwords
-from mailqueue.administration.users.proofs import WrongCode
-from mailqueue.administration.users.second_factor.factors import SecondFactors
-from mailqueue.administration.users.sessions import make_logins
+from mailqueue.admin.users import manage, seeing, sessions
+from mailqueue.admin.users.model import BegunSession, CodeNeeded, LoginSource
+from mailqueue.admin.users.passwords import Cost, Passwords
+from mailqueue.admin.users.proofs import WrongCode
+from mailqueue.admin.users.second_factor.factors import SecondFactors
+from mailqueue.admin.users.sessions import make_logins
 from mailqueue.api.http import store
 from mailqueue.api.sending import service as sending_service
 from mailqueue.api.sending.schema import SendRequest
@@ -21,9 +21,9 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 from mailqueue.mail.reads import emails as reads
 from mailqueue.operations import acting, search
+from mailqueue.projects.actor import act_for
+from mailqueue.projects.keys.manage import find_key, issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.actor import act_for
-from mailqueue.tenants.keys.manage import find_key, issue_key
 from mailqueue.trap import inbox
 from mailqueue.trap import store as trap_store
 from mailqueue.trap.summary import caught

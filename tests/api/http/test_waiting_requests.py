@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.core.errors import TooManyRequests
-from mailqueue.tenants.rate_limit import limiter
-from mailqueue.tenants.rate_limit.limiter import MAX_WAIT_SECONDS, RateLimiter
+from mailqueue.projects.rate_limit import limiter
+from mailqueue.projects.rate_limit.limiter import MAX_WAIT_SECONDS, RateLimiter
 from tests.api.http.test_rate_limit import PATH, emptied, limited, move, taken
 from tests.api.support.calling import Calling
 

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import EVERY_SCOPE, Scope
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import EVERY_SCOPE, Scope
 from tests import make
 from tests.api.support.administering import Administering, administering
 
@@ -83,7 +83,7 @@ async def test_many_who_ask_at_once_cost_one_reading(
         read.append(conn)
         return []
 
-    monkeypatch.setattr("mailqueue.administration.boards.workers", counted)
+    monkeypatch.setattr("mailqueue.admin.boards.workers", counted)
 
     answers = await asyncio.gather(*(admin.http.get(ACTIVITY, headers=headers) for _ in range(20)))
 

@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 
 from mailqueue.api.table import ENDPOINTS
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates import writing
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.administering import Administering, administering
 from tests.templates.making import published

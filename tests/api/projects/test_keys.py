@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import issue_key, revoke_key
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys.manage import issue_key, revoke_key
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 from tests.rows import each_row

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import EVERY_SCOPE, Scope
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import EVERY_SCOPE, Scope
 from tests import make
 from tests.api.support.administering import Administering, administering
 from tests.mail.claim.steps import claim

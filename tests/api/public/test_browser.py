@@ -14,9 +14,9 @@ from mailqueue.api.app import create_app
 from mailqueue.api.http.server import bind, listening
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
+from mailqueue.projects import manage
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.suppression.wording.texts import REPLACEABLE
-from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.api.support.own_data import sent_link, worked

@@ -9,9 +9,9 @@ import pytest
 
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.db.fetch import Conn
+from mailqueue.projects import manage
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.pictures import keeping
-from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.recipient_links import Leaving, leaving
 from tests.contacts import people

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
+from mailqueue.projects import manage
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.suppression.wording.texts import REPLACEABLE
-from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.recipient_links import ONE_CLICK, Leaving, leaving
 from tests.contacts import people

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
 from tests.maintenance import stored_mail

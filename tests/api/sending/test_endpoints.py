@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import issue_key, revoke_key
+from mailqueue.projects.keys.manage import issue_key, revoke_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, error_of
 from tests.rows import each_row

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
 from tests.mail.direct.inline import LOGIN_EHLO, PASSWORD, USER

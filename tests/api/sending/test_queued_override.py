@@ -3,8 +3,8 @@
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.vault.masterkey import MasterKey
 from mailqueue.vault.rotation import rotate
 from tests import make

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from mailqueue.administration import administrators
+from mailqueue.admin import administrators
 from mailqueue.api.app import create_app
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, open_pool

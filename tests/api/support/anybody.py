@@ -9,10 +9,10 @@ import httpx2
 from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect, open_pool
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Admin
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Admin
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for

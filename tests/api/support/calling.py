@@ -11,8 +11,8 @@ import httpx2
 from mailqueue.api.app import create_app
 from mailqueue.db.pool import Pool, borrow, open_pool
 from mailqueue.db.replica import open_replica
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings, Settings, load_settings
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 

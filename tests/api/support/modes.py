@@ -16,9 +16,9 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
 from mailqueue.mail.model import Ending, LogStatus
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for

@@ -14,8 +14,8 @@ from mailqueue.api.app import create_app
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect, open_pool
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.tracking.keyring import Keyring
 from mailqueue.tracking.tokens import Token, TokenKind
 from mailqueue.tracking.urls import PATHS

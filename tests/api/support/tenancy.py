@@ -19,9 +19,9 @@ from mailqueue.core.json.writing import write_json
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import Pool, connect, open_pool
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support import importing

@@ -12,10 +12,10 @@ from mailqueue.api.app import create_app
 from mailqueue.core.outbound_guard import IpNetwork
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import open_pool
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.settings.nameserver import NameServer
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN, settings_for

@@ -6,8 +6,8 @@ import pytest
 
 from mailqueue.api.suppression.lists import IMPORT_BYTES
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.api.support.calling import Calling, error_of
 

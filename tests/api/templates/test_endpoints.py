@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.api.support.calling import Calling, error_of
 from tests.templates.making import published

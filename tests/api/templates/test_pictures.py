@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.projects import manage
+from mailqueue.projects.keys.manage import issue_key
+from mailqueue.projects.model import Scope
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.templates.pictures import keeping
-from mailqueue.tenants.keys.manage import issue_key
-from mailqueue.tenants.model import Scope
-from mailqueue.tenants.projects import manage
 from tests import make
 from tests.api.support.calling import Calling, error_of
 from tests.templates.pictures.drawing import GIF, jpeg, png, png_of, stored

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from mailqueue.api.public.wording import WORDS
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply
 from tests.api.support.calling import calling, error_of

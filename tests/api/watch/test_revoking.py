@@ -7,8 +7,8 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from mailqueue.watch import gmail
 from mailqueue.watch.store import consents as store
 from tests import make

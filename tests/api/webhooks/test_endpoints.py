@@ -9,8 +9,8 @@ import pytest
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.pool import connect
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
-from mailqueue.tenants.keys.manage import issue_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.calling import error_of

@@ -13,7 +13,7 @@ import httpx2
 from mailqueue.core.crashpoints import Action
 from mailqueue.db.fetch import Conn
 from mailqueue.embedded.ports import free_port
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from tests import make
 from tests.chaos.points.named import Point, Way
 from tests.chaos.points.runner import PointRunner, lose_all, wait_for_fault

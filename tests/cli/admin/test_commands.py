@@ -1,6 +1,6 @@
 """`mailqueue admin` and `mailqueue platform`: the installation from the shell."""
 
-from mailqueue.administration import administrators
+from mailqueue.admin import administrators
 from tests.cli.support.invoked import Cli
 
 

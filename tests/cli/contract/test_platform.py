@@ -3,7 +3,7 @@
 import base64
 import json
 
-from mailqueue.contract.administration import HealthCheck, PlatformHealth
+from mailqueue.contract.admin import HealthCheck, PlatformHealth
 from tests.cli.contract.comparing import PROJECT, answers, names_of, same
 from tests.cli.support.invoked import Cli
 

@@ -10,7 +10,7 @@ import pytest
 
 from mailqueue.vault.masterkey import create_master_key
 from tests.cli.support.invoked import Cli
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 
 
 @pytest.fixture

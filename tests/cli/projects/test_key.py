@@ -1,8 +1,8 @@
 """`mailqueue key`: arguments and output."""
 
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.keys.manage import find_key
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.keys.manage import find_key
+from mailqueue.projects.model import Caller
 from tests import make
 from tests.cli.support.invoked import Cli
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-from mailqueue.administration.users import sessions
+from mailqueue.admin.users import sessions
 from tests.cli.support.invoked import Cli
 
 

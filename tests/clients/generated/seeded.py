@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from mailqueue.administration import administrators
+from mailqueue.admin import administrators
 from mailqueue.contract.background import ImportKind
 from mailqueue.db.pool import connect
 from tests.api.support.document import DOCUMENT

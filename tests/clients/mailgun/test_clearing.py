@@ -8,7 +8,7 @@ import requests
 from mailgun.client import Client
 
 from mailqueue.api.compat.mailgun.clearing import MAX_REMOVED
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN
 from tests.clients.serving import Served

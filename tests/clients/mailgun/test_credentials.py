@@ -7,7 +7,7 @@ import pytest
 import requests
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN
 from tests.clients.serving import Served

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from mailgun.client import Client
 
 from mailqueue.dkim.keys import public_value
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.serving import Served
 

@@ -8,8 +8,8 @@ import pytest
 import requests
 from mailgun.client import Client
 
-from mailqueue.deliverability import keys
-from mailqueue.tenants.model import Scope
+from mailqueue.domains import keys
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.serving import Served
 

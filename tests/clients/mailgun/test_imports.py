@@ -10,7 +10,7 @@ from mailgun.client import Client
 from mailqueue.api.compat.mailgun.address_lists import LISTS
 from mailqueue.api.compat.mailgun.faults import NamedParameter
 from mailqueue.api.compat.mailgun.imports import addresses_in
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN
 from tests.clients.serving import Served

@@ -8,7 +8,7 @@ import pytest
 import requests
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.serving import Served
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.lists import (
     DEV,

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.mailgun.mails import DOMAIN
 from tests.clients.mailgun.templating import added, client, version_added, versions_of

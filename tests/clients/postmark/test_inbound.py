@@ -11,7 +11,7 @@ from postmarker.core import PostmarkClient
 from postmarker.exceptions import ClientError
 
 from mailqueue.inbound.bounces.events import IGNORED
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.serving import Served
 

@@ -11,7 +11,7 @@ from postmarker.exceptions import ClientError
 
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.analytics import folding
 from tests.clients.keys import key_with

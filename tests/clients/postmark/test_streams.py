@@ -7,7 +7,7 @@ import requests
 from postmarker.core import PostmarkClient
 from postmarker.exceptions import ClientError
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.keys import key_with
 from tests.clients.postmark.mails import HELLO
 from tests.clients.serving import Served

@@ -8,7 +8,7 @@ import requests
 import resend
 from resend.exceptions import ResendError
 
-from mailqueue.tenants.model import EVERY_SCOPE, Scope
+from mailqueue.projects.model import EVERY_SCOPE, Scope
 from tests.clients.resend.mails import HELLO
 from tests.clients.serving import Served
 

@@ -11,7 +11,7 @@ import resend
 from resend.exceptions import ResendError
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.resend.people import ANN, added, empty
 from tests.clients.serving import Served
 from tests.sequences import running

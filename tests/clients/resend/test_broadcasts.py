@@ -10,7 +10,7 @@ import resend
 from resend.exceptions import ResendError
 
 from mailqueue.db.pool import connect
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.resend.people import ANN, added, empty, segment
 from tests.clients.serving import Served
 from tests.schedules import turning

@@ -8,7 +8,7 @@ import requests
 import resend
 from resend.exceptions import ResendError
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.resend.people import ANN, added, addresses, empty, segment
 from tests.clients.serving import Served
 from tests.clients.suppressing import put, stored

@@ -9,7 +9,7 @@ import requests
 import resend
 from resend.exceptions import ResendError
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.postmark.test_inbound import put
 from tests.clients.serving import Served
 

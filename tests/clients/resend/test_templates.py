@@ -8,7 +8,7 @@ import requests
 import resend
 from resend.exceptions import ResendError
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.serving import Served
 
 pytestmark = pytest.mark.usefixtures("resend_here")

@@ -15,7 +15,7 @@ from python_http_client.exceptions import (
 from sendgrid import SendGridAPIClient
 
 from mailqueue.api.compat.sendgrid.scopes import BESIDE, NEEDED, names_of, scopes_of
-from mailqueue.tenants.model import EVERY_SCOPE, Scope
+from mailqueue.projects.model import EVERY_SCOPE, Scope
 from tests.clients.sendgrid.mails import hello
 from tests.clients.serving import Served
 

@@ -13,7 +13,7 @@ from mailqueue.api.compat.sendgrid import breakdowns
 from mailqueue.api.compat.sendgrid.statistics import answer_by_day
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.analytics import folding
 from tests.clients.keys import key_with

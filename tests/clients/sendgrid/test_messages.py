@@ -11,7 +11,7 @@ from sendgrid import SendGridAPIClient
 from mailqueue.api.compat.sendgrid.messages import conditions_of
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.clients.sendgrid.mails import hello, raw
 from tests.clients.serving import Served

@@ -8,7 +8,7 @@ import requests
 from python_http_client.exceptions import BadRequestsError, ForbiddenError, NotFoundError
 from sendgrid import SendGridAPIClient
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.sendgrid.mails import raw
 from tests.clients.serving import Served
 

@@ -10,7 +10,7 @@ from sendgrid import SendGridAPIClient
 
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.analytics import folding
 from tests.clients.serving import Served

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from mailqueue.administration.users.model import RIGHTS, Right, Role
+from mailqueue.admin.users.model import RIGHTS, Right, Role
 from mailqueue.console.emails.actions import ACTIONS
 from mailqueue.console.frame.page import Access
 from mailqueue.console.table import PAGES

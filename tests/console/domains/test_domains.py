@@ -11,7 +11,7 @@ from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.wired import MASTER
 from tests.console.visiting import Visiting, Visitor, visiting
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from mailqueue.administration import settings
+from mailqueue.admin import settings
 from mailqueue.db.fetch import Conn
 from tests import make
 from tests.console.visiting import Visiting

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mailqueue.administration.users.model import Right
+from mailqueue.admin.users.model import Right
 from mailqueue.api.http.server import bind, listening
 from mailqueue.console.live import reader, stream
 from mailqueue.console.live.reader import LiveReader, Viewer

@@ -124,7 +124,7 @@ async def test_wrong_passwords_of_a_confirmation_are_slowed(
     async with console.visitor() as visitor:
         await visitor.log_in("ann")
         form = await visitor.form(CONFIRM, CONFIRM)
-        monkeypatch.setattr("mailqueue.administration.users.attempts.asyncio.sleep", sleep)
+        monkeypatch.setattr("mailqueue.admin.users.attempts.asyncio.sleep", sleep)
         statuses = {
             (await visitor.post(CONFIRM, form | {"password": f"wrong {n}"})).status_code
             for n in range(20)

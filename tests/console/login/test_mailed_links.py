@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from mailqueue.administration.users import mailing, manage
-from mailqueue.administration.users.attempts import AttemptRate
-from mailqueue.administration.users.mailing import LinkMailer
+from mailqueue.admin.users import mailing, manage
+from mailqueue.admin.users.attempts import AttemptRate
+from mailqueue.admin.users.mailing import LinkMailer
 from mailqueue.core.address import parse_address
 from mailqueue.core.verdict import Accepted, Fault, Rejected, Stage, Verdict
 from mailqueue.settings.environment import DatabaseSettings

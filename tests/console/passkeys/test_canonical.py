@@ -7,13 +7,13 @@ from uuid import UUID
 import cbor2
 import pytest
 
-from mailqueue.administration.users.passkeys import ceremony
-from mailqueue.administration.users.passkeys.canonical import (
+from mailqueue.admin.users.passkeys import ceremony
+from mailqueue.admin.users.passkeys.canonical import (
     NotCanonical,
     check_authenticator_data,
     check_value,
 )
-from mailqueue.administration.users.passkeys.model import StoredPasskey
+from mailqueue.admin.users.passkeys.model import StoredPasskey
 from tests.console.passkeys.authenticator import content, text
 from tests.console.passkeys.using import URL, device
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from psycopg.errors import LockNotAvailable
 
-from mailqueue.administration.users import store
-from mailqueue.administration.users.beginning import begin_session
-from mailqueue.administration.users.passkeys import passkeys
+from mailqueue.admin.users import store
+from mailqueue.admin.users.beginning import begin_session
+from mailqueue.admin.users.passkeys import passkeys
 from tests import make
 from tests.console.passkeys.authenticator import text
 from tests.console.passkeys.refused import FORGET, Trying, refusals
@@ -209,7 +209,7 @@ async def test_attempts_are_slowed_like_passwords_and_challenges_like_logins_at_
         waits.append(seconds)
 
     passkey = await of_new_user(console)
-    monkeypatch.setattr("mailqueue.administration.users.attempts.asyncio.sleep", sleep)
+    monkeypatch.setattr("mailqueue.admin.users.attempts.asyncio.sleep", sleep)
     async with browser(console, address="192.0.2.1") as attacker, console.connection() as conn:
         statuses = [(await answered(attacker, LOG_IN, "{}")).status_code for _ in range(18)]
         await conn.execute(FORGET)

@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from mailqueue.tenants.projects import manage as projects_manage
-from mailqueue.tenants.projects.settings.registry import PROJECT_SETTINGS
+from mailqueue.projects import manage as projects_manage
+from mailqueue.projects.settings.registry import PROJECT_SETTINGS
 from tests import make
 from tests.console.test_pages import logged_in
 from tests.console.visiting import Visiting

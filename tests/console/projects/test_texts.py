@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
+from mailqueue.projects import manage as projects_manage
 from mailqueue.suppression.wording.texts import REPLACEABLE, TEXTS
-from mailqueue.tenants.projects import manage as projects_manage
 from tests.console.test_pages import logged_in
 from tests.console.visiting import Visiting
 

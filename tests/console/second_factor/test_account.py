@@ -5,7 +5,7 @@ import time
 import pyotp
 import pytest
 
-from mailqueue.administration.users.second_factor import factors
+from mailqueue.admin.users.second_factor import factors
 from tests import make
 from tests.console.second_factor.device import (
     ACCOUNT,

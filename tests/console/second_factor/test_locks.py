@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from mailqueue.administration.users import store as users_store
-from mailqueue.administration.users.beginning import LASTS
-from mailqueue.administration.users.second_factor import store
+from mailqueue.admin.users import store as users_store
+from mailqueue.admin.users.beginning import LASTS
+from mailqueue.admin.users.second_factor import store
 from tests import make
 from tests.console.second_factor.device import added
 from tests.console.visiting import Visiting

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from mailqueue.administration.users.second_factor import unfinished
+from mailqueue.admin.users.second_factor import unfinished
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey, parse_master_key
 from tests import make

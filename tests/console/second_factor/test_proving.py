@@ -29,7 +29,7 @@ async def test_codes_are_slowed_for_the_user_but_not_in_a_known_browser_or_for_r
         await known.submit(ACCOUNT, "/console/logout")
         await forget(console)
         statuses = []
-        monkeypatch.setattr("mailqueue.administration.users.attempts.asyncio.sleep", sleep)
+        monkeypatch.setattr("mailqueue.admin.users.attempts.asyncio.sleep", sleep)
         for number in range(14):
             # From many networks: it is the user who is counted.
             async with console.visitor(address=f"192.0.2.{number}") as attacker:

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.model import Ending, LogStatus
+from mailqueue.projects.actor import act_for
+from mailqueue.projects.keys.manage import issue_key, revoke_key
 from mailqueue.templates.model import NewText
-from mailqueue.tenants.actor import act_for
-from mailqueue.tenants.keys.manage import issue_key, revoke_key
 from tests import make
 from tests.console.watch.test_watch import FAILED
 from tests.console.webhooks.test_webhooks import URL

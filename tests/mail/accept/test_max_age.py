@@ -6,7 +6,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.projects import manage as projects_manage
+from mailqueue.projects import manage as projects_manage
 from tests import make
 
 pytestmark = pytest.mark.anyio

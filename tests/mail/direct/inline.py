@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.pool import connect
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.direct.send_now import SentNow, send_now
-from mailqueue.senders.inline import inline_server
+from mailqueue.senders.direct import inline_server
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring import sending
 from tests import make
@@ -46,7 +46,7 @@ class CustomSmtp:
             self.lend,
             email,
             project=of.get("project", "default"),
-            transport=sending.inline_transport(server, allowed_hosts=of.get("allowed", LOOPBACK)),
+            transport=sending.direct_transport(server, allowed_hosts=of.get("allowed", LOOPBACK)),
             hidden=server.hidden,
             deadline_s=deadline_s,
         )

@@ -11,7 +11,7 @@ from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.wiring.sending import inline_transport
+from mailqueue.wiring.sending import direct_transport
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling
 from tests.mail.direct.inline import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, CustomSmtp
@@ -35,7 +35,7 @@ class Queued:
         """Return the adapters of a worker that may reach this machine."""
         return CustomSmtpTools(
             read_master=lambda: self.key,
-            transport_of=lambda found: inline_transport(found, allowed_hosts=LOOPBACK),
+            transport_of=lambda found: direct_transport(found, allowed_hosts=LOOPBACK),
             storage=AttachmentStorage(),
             tracking=EmailTracking(),
         )

@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.direct.queued import queue_for
-from mailqueue.senders.inline import inline_server
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.model import Caller
+from mailqueue.senders.direct import inline_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests.api.support.wired import MASTER
 from tests.mail.direct.inline import mail

@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from mailqueue.administration import administrators
+from mailqueue.admin import administrators
 from mailqueue.api.app import create_app
 from mailqueue.api.table import ENDPOINTS
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.pool import connect, open_pool
-from mailqueue.tenants.keys.manage import issue_key
+from mailqueue.projects.keys.manage import issue_key
 from mailqueue.wiring.api import build_services
 from tests import make
 from tests.api.support.calling import ORIGIN

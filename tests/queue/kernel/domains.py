@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 
 from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
-from mailqueue.deliverability import keys
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import keys
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.api.support.wired import MASTER
-from tests.deliverability.nameserver import Zone, serving
+from tests.domains.nameserver import Zone, serving
 from tests.queue.kernel.rows import Rows, ids_of
 
 CHECKED = (

@@ -16,8 +16,8 @@ from mailqueue.mail.direct.queued import queue_for
 from mailqueue.maintenance.model import Task
 from mailqueue.operations import background
 from mailqueue.privacy import erasing, persons
-from mailqueue.senders.inline import inline_server
-from mailqueue.tenants.model import Caller
+from mailqueue.projects.model import Caller
+from mailqueue.senders.direct import inline_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake

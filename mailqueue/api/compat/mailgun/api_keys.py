@@ -27,7 +27,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.storable_text import unstorable
-from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, Scope
+from mailqueue.projects.model import EVERY_SCOPE, ApiKey, Scope
 
 LONGEST = timedelta(days=3650)
 WEB_LIFE = timedelta(days=1)

@@ -23,10 +23,10 @@ from mailqueue.api.http.kek_header import own_key_of, platform_key, unlocked
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField
-from mailqueue.deliverability import keys, publication
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.resolver import Resolver
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import keys, publication
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.resolver import Resolver
 
 _ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)
 _ONLY: Mapping[str, tuple[str, ...]] = {

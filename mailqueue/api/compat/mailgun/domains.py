@@ -14,9 +14,9 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.deliverability import keys
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.tenants.model import Scope
+from mailqueue.domains import keys
+from mailqueue.domains.model import DkimKey
+from mailqueue.projects.model import Scope
 
 MAX_LISTED = 1_000
 _SHOWN = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)

@@ -28,8 +28,8 @@ from mailqueue.core.paging import cursor_of, key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails as reads
 from mailqueue.mail.reads.model import EmailQuery
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.acceptable import address_of
-from mailqueue.tenants.model import Scope
 from mailqueue.webhooks.formats.mailgun import TYPES, event_data_of
 from mailqueue.webhooks.formats.model import FormattedEvent
 from mailqueue.webhooks.model import EmailFacts, EventType

@@ -16,7 +16,7 @@ from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import Forbidden
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 _YES = ("yes", "true", "htmlonly")
 _NO = ("no", "false")

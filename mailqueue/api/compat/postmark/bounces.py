@@ -26,7 +26,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.webhooks.formats.postmark import BOUNCES, SERVER_ID, STREAMS
 from mailqueue.webhooks.formats.values import number_of, stamp
 from mailqueue.webhooks.model import EventType

@@ -26,11 +26,11 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.contract.domains import DkimKeyStatus, FindingStatus
 from mailqueue.core.errors import Conflict, InvalidField
-from mailqueue.deliverability import keys, publication
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.deliverability.spf.check import check_spf
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import keys, publication
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.resolver import Resolver
+from mailqueue.domains.spf.check import check_spf
 from mailqueue.webhooks.formats.values import number_of
 
 _ALIVE = (DkimKeyStatus.PENDING, DkimKeyStatus.ACTIVE)

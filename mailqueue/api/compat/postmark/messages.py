@@ -15,7 +15,7 @@ from mailqueue.contract.emails import Email, Event
 from mailqueue.core.errors import Conflict, Unavailable
 from mailqueue.mail.message.preview import MessageSources, build_preview, find_email
 from mailqueue.mail.reads import emails
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.webhooks.formats.postmark import METADATA, STREAMS
 
 _EVENTS: Mapping[str, str] = MappingProxyType(

@@ -24,7 +24,7 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailQuery
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.webhooks.formats.model import FormattedEvent
 from mailqueue.webhooks.formats.postmark import STREAMS, visit_of
 from mailqueue.webhooks.model import EventType

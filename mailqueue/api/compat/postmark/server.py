@@ -18,7 +18,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 from mailqueue.webhooks.formats.postmark import SERVER_ID
 
 

@@ -24,7 +24,7 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.analytics import Bucket, Dimension
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 ALL_TIME = spans.MAX_TIME - timedelta(days=1)
 """The time that is counted where no day is given."""

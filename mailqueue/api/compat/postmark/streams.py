@@ -25,8 +25,8 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.suppression import Category
 from mailqueue.core.errors import Conflict, InvalidField
+from mailqueue.projects import manage
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.tenants.projects import manage
 from mailqueue.webhooks.formats.postmark import SERVER_ID, STREAMS
 
 MAX_NAME = 100

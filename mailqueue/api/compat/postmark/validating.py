@@ -20,9 +20,9 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
+from mailqueue.projects.model import Scope
 from mailqueue.templates import previews
 from mailqueue.templates.model import NewText
-from mailqueue.tenants.model import Scope
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 _LINE = re.compile(r"line (\d{1,9}): (.*)", re.DOTALL)

@@ -25,7 +25,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import EVERY_SCOPE, ApiKey, Scope
+from mailqueue.projects.model import EVERY_SCOPE, ApiKey, Scope
 
 _Name = Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
 _Permission = Literal["full_access", "sending_access"]

@@ -27,7 +27,7 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.errors import Conflict, NotFound
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 FALLBACK = "fallback_value"
 

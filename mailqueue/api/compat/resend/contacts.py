@@ -33,8 +33,8 @@ from mailqueue.contacts import contacts, lists
 from mailqueue.contacts.model import ContactFilter
 from mailqueue.contract.contacts import Contact, ContactList
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.acceptable import new_suppression
-from mailqueue.tenants.model import Scope
 
 MAX_UNPAGED = 1_000
 """Contacts in the answer to a request without `limit`."""

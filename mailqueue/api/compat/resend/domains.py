@@ -25,8 +25,8 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.tenants.projects import manage
+from mailqueue.domains.model import DkimKey
+from mailqueue.projects import manage
 
 REGION = "us-east-1"
 

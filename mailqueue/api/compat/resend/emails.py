@@ -23,7 +23,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails as reads
 from mailqueue.mail.reads.model import EmailQuery
 from mailqueue.operations import acting
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 SMALL_BYTES = 64 * 1024
 MAX_LISTED = 100

@@ -29,7 +29,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.core.mail_options import Api
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, BucketState
+from mailqueue.projects.rate_limit.limiter import WINDOW_SECONDS, BucketState
 
 # Fields whose SQL name differs from their name here.
 _FIELD = {

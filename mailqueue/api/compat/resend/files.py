@@ -12,7 +12,7 @@ from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import NotFound, Unavailable
 from mailqueue.mail.message.preview import fetched, find_email
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _PATH = "/emails/{email_id}/attachments"
 

@@ -26,7 +26,7 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.analytics import Bucket
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "sent": ("sent",),

@@ -30,7 +30,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.inbound.bounces.submitted import RECIPIENT
 from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS
 from mailqueue.mime.parse import ShownAttachment, ShownMessage, attached_file, parse_message
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 AT_ONCE = 20
 """Emails that are in memory at the same time; a list of 100 is read in parts."""

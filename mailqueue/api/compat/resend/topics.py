@@ -27,9 +27,9 @@ from mailqueue.contacts import contacts
 from mailqueue.contract.contacts import Contact
 from mailqueue.contract.suppression import Category
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
+from mailqueue.projects.model import Scope
 from mailqueue.suppression.acceptable import new_suppression
 from mailqueue.suppression.subscriptions import categories
-from mailqueue.tenants.model import Scope
 
 MAX_CHOICES = 100
 _Name = Annotated[StorableText, Field(min_length=1, max_length=100)]

@@ -27,8 +27,8 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.keys.manage import MAX_ACTIVE
-from mailqueue.tenants.model import EVERY_SCOPE, ApiKey
+from mailqueue.projects.keys.manage import MAX_ACTIVE
+from mailqueue.projects.model import EVERY_SCOPE, ApiKey
 
 _Name = Annotated[StorableText, Field(min_length=1, max_length=MAX_NAME_CHARACTERS)]
 MAX_SCOPES = 500

@@ -32,8 +32,8 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contract.domains import DkimKeyStatus
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.publication import Publication, RecordState
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.publication import Publication, RecordState
 from mailqueue.webhooks.formats.values import number_of
 
 MAX_LISTED = 500

@@ -33,7 +33,7 @@ from mailqueue.core.errors import (
     Unavailable,
 )
 from mailqueue.core.mail_options import Api
-from mailqueue.tenants.rate_limit.limiter import BucketState
+from mailqueue.projects.rate_limit.limiter import BucketState
 
 MAX_ERRORS = 50
 HELP = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"

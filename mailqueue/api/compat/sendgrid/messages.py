@@ -29,7 +29,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.reads import emails
 from mailqueue.mail.reads.model import EmailQuery
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from mailqueue.webhooks.formats.sendgrid import CUSTOM_ARGS, GROUP
 
 MAX_LISTED = 1_000

@@ -30,7 +30,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.operations import background, pausing
 from mailqueue.operations.background import OperationVerb
 from mailqueue.operations.pausing import PauseKind
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BATCH_CHARACTERS = 200
 MAX_OPERATIONS = 100

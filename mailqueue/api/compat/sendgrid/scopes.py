@@ -9,7 +9,7 @@ adds, removes and tries webhooks; `templates.*` changes versions, and `mail.send
 from collections.abc import Collection, Mapping, Sequence
 
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _WRITING = ("create", "update", "delete")
 _ALL = ("create", "read", "update", "delete")

@@ -26,7 +26,7 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contract.analytics import Bucket, Dimension
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_CATEGORIES = 10
 """Most categories of one request, as at SendGrid."""

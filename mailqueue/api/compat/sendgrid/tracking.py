@@ -12,7 +12,7 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.projects import manage
+from mailqueue.projects import manage
 
 _TITLES = {
     "click": ("Click Tracking", "Rewrites the links of each email to count clicks."),

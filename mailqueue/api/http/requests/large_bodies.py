@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from mailqueue.core.errors import TooManyRequests
-from mailqueue.tenants.model import Caller
-from mailqueue.tenants.rate_limit.limiter import WINDOW_SECONDS, RateLimiter, RateLimitExceeded
+from mailqueue.projects.model import Caller
+from mailqueue.projects.rate_limit.limiter import WINDOW_SECONDS, RateLimiter, RateLimitExceeded
 
 LARGE_BYTES = 256 * 1024
 PROJECT_BYTES = 64 * 1024 * 1024

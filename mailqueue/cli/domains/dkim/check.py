@@ -7,12 +7,12 @@ from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, paint, show
 from mailqueue.contract.domains import DomainFinding, FindingStatus
-from mailqueue.deliverability import checking
-from mailqueue.deliverability.findings import DomainFindings
-from mailqueue.deliverability.keys import domain_of
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.deliverability.values import report_of
 from mailqueue.dkim.record import zone_line
+from mailqueue.domains import checking
+from mailqueue.domains.findings import DomainFindings
+from mailqueue.domains.keys import domain_of
+from mailqueue.domains.resolver import Resolver
+from mailqueue.domains.values import report_of
 from mailqueue.tracking import domains
 
 EXIT_NOT_GOOD = 1

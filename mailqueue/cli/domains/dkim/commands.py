@@ -14,11 +14,11 @@ from mailqueue.cli.support.output import examples
 from mailqueue.contract.domains import SigningRequirement
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
-from mailqueue.deliverability import keys, publication
-from mailqueue.deliverability.model import SigningProject
-from mailqueue.deliverability.resolver import Resolver
-from mailqueue.deliverability.values import key_of
 from mailqueue.dkim.keys import Algorithm
+from mailqueue.domains import keys, publication
+from mailqueue.domains.model import SigningProject
+from mailqueue.domains.resolver import Resolver
+from mailqueue.domains.values import key_of
 
 EXIT_NOT_PUBLISHED = 1
 _ALGORITHMS = {

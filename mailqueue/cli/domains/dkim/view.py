@@ -9,10 +9,10 @@ from mailqueue.cli.support.output import Column, in_project, paint
 from mailqueue.contract.domains import DkimKeyList, DkimKeyStatus
 from mailqueue.contract.page import Page
 from mailqueue.contract.value import Value
-from mailqueue.deliverability.model import DkimKey
-from mailqueue.deliverability.publication import Publication, RecordState
-from mailqueue.deliverability.values import key_of, verification_of
 from mailqueue.dkim.record import zone_line
+from mailqueue.domains.model import DkimKey
+from mailqueue.domains.publication import Publication, RecordState
+from mailqueue.domains.values import key_of, verification_of
 
 _KEYS = (
     Column("project", "PROJECT"),

@@ -10,7 +10,7 @@ import pytest
 import requests
 from mailgun.client import Client
 
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests.clients.mailgun.mails import DOMAIN
 from tests.clients.mailgun.test_events import WORDS, happened
 from tests.clients.serving import Served

@@ -12,7 +12,7 @@ from mailgun.client import Client
 
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.analytics import folding
 from tests.clients.keys import key_with

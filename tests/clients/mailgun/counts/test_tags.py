@@ -13,7 +13,7 @@ from mailgun.examples import tags_examples, tags_new_examples
 from mailqueue.api.compat.seen_tags import MAX_TAGS_OF_A_DAY
 from mailqueue.db.pool import connect
 from mailqueue.events.model import Type
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 from tests import make
 from tests.analytics import folding
 from tests.clients.keys import key_with

@@ -22,7 +22,7 @@ from mailqueue.api.http.responses import invalid_request, json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BODY_BYTES = 64 * 1024
 _Order = Callable[[SeenTag], Any]

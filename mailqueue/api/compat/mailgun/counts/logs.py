@@ -37,7 +37,7 @@ from mailqueue.api.http.responses import invalid_request, json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _NEWEST: Literal["timestamp:desc"] = "timestamp:desc"
 _MESSAGE = ("message-id", "message_id")

@@ -30,7 +30,7 @@ from mailqueue.contract.analytics import Dimension
 from mailqueue.contract.counts import METRICS as COUNTS
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BODY_BYTES = 256 * 1024
 MAX_ITEMS = 1_000

@@ -18,7 +18,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import InvalidField
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _Handler = Callable[[RequestContext], Awaitable[Response]]
 

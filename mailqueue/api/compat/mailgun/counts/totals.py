@@ -20,7 +20,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.analytics import Dimension
 from mailqueue.core.storable_text import unstorable
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _Handler = Callable[[RequestContext], Awaitable[Response]]
 _TIMES = ("start", "end", "resolution", "duration")

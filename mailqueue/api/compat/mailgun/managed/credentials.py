@@ -21,8 +21,8 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
-from mailqueue.deliverability import keys
-from mailqueue.tenants.model import ApiKey, Scope
+from mailqueue.domains import keys
+from mailqueue.projects.model import ApiKey, Scope
 
 _SENDING = [Scope.EMAIL_SEND.value]
 _NOTE = "The password is an API key, and is not shown again."

@@ -22,8 +22,8 @@ from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
-from mailqueue.deliverability.model import DkimKey
 from mailqueue.dkim.keys import RSA_BITS, WrongKey, imported_rsa_key
+from mailqueue.domains.model import DkimKey
 
 MAX_PEM_BYTES = 16 * 1024
 

@@ -18,8 +18,8 @@ from mailqueue.api.compat.model import domain_endpoint
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import Forbidden
-from mailqueue.deliverability import keys
-from mailqueue.tenants.projects import manage
+from mailqueue.domains import keys
+from mailqueue.projects import manage
 
 _SENDS = "active"
 

@@ -25,7 +25,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.inbound.bounces.submitted import RECIPIENT
 from mailqueue.inbound.bounces.tree import DEFAULT_LIMITS
 from mailqueue.mime.parse import ShownMessage, parse_message
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 AT_ONCE = 20
 """Messages that are in memory at the same time; a list of 500 is read in parts."""

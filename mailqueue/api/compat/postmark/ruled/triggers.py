@@ -31,7 +31,7 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField
-from mailqueue.deliverability.keys import domain_of
+from mailqueue.domains.keys import domain_of
 
 _TRIGGER_EXISTS = "A tag with this name already has a trigger associated with it."
 

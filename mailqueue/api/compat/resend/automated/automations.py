@@ -34,8 +34,8 @@ from mailqueue.api.http.endpoint import Endpoint
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.inbox import rules
+from mailqueue.projects.model import Scope
 from mailqueue.sequences import definitions, enrollments
-from mailqueue.tenants.model import Scope
 
 MAX_NAME = 200
 ENDED_TOGETHER = 500

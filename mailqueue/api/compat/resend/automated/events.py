@@ -40,7 +40,7 @@ from mailqueue.contacts import contacts
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.inbox import events
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_FIELDS = 100
 RESERVED = "resend:"

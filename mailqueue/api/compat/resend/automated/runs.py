@@ -16,8 +16,8 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
 from mailqueue.api.http.responses import json_answer
 from mailqueue.contract.automation.sequences import Enrollment, EnrollmentDetail
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.projects.model import Scope
 from mailqueue.sequences import enrollments
-from mailqueue.tenants.model import Scope
 
 _STATES: Mapping[str, tuple[str, ...]] = {
     "running": ("active", "paused"),

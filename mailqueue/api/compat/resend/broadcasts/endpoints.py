@@ -38,7 +38,7 @@ from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.validation import validated
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 MAX_NAME = 200

@@ -26,7 +26,7 @@ from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
 from mailqueue.core.errors import InvalidField, NotFound
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 _TYPES = {"Text": "string", "Number": "number"}
 _SHOWN = {"string": "Text", "number": "Number"}

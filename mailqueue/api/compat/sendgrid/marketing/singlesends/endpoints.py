@@ -41,7 +41,7 @@ from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
-from mailqueue.tenants.model import Scope
+from mailqueue.projects.model import Scope
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
 MAX_CATEGORIES = 1_000
