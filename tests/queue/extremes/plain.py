@@ -124,6 +124,7 @@ TOGETHER: Mapping[str, Mapping[str, str]] = {
     "outbox_message": {"content_type": "'application/json'"},
     "outbox_state": {"target": "gen_random_uuid()::text"},
     "retry_ladders": {"steps": "'{{1 min}}'"},
+    "template_pictures": {"media_type": "'image/png'", "width": "1", "height": "1"},
     "routing_rules": {
         "accounts": "ARRAY(SELECT id FROM mailqueue.sender_accounts WHERE project_id = {project})",
         "domain": "'example.com'",

@@ -67,6 +67,7 @@ WITHOUT_EXTREME = {
     "sequences": {"name"},
     "subscription_categories": {"slug"},
     "template_parts": {"name"},
+    "template_pictures": {"name", "media_type", "width", "height"},
     "template_texts": {"language"},
     "templates": {"slug", "category", "language"},
     "tracked_links": {"link", "url"},
