@@ -106,7 +106,9 @@ class RecipientPage:
                 chosen=request.query_params.get("lang"),
                 accepted=request.headers.get("accept-language", ""),
                 of_mail=reader.language,
-            ).of_project(reader.page_texts)
+            )
+            if reader.page_texts:
+                words = words.of_project(reader.page_texts)
             visit = Visit(request, self._runtime, seals, reader, token, words)
             return await self._handler(visit)
         except InvalidToken:

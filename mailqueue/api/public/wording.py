@@ -41,9 +41,9 @@ class PageTexts:
         """Return a sentence with its values, as a text without markup."""
         return filled(self[name], values)
 
-    def of_project(self, own: Mapping[str, Mapping[str, str]] | None) -> "PageTexts":
+    def of_project(self, own: Mapping[str, Mapping[str, str]]) -> "PageTexts":
         """Return the texts with those of a project in their place; `own` by language, then name."""
-        return PageTexts(self.tag, replaced(self.texts, (own or {}).get(self.tag)))
+        return PageTexts(self.tag, replaced(self.texts, own.get(self.tag)))
 
     def day(self, at: date | datetime) -> str:
         """Return a date in the language's long form."""
