@@ -65,6 +65,8 @@ NOT_SEALED = {
     ("subscription_preferences", "address_hash"),
     ("suppression_history", "address_hash"),
     ("suppressions", "address_hash"),
+    ("template_pictures", "octets"),
+    ("template_pictures", "sha256"),
     ("tracked_links", "link"),
     ("trap_messages", "raw"),
     ("slack_installations", "state_hash"),
