@@ -84,6 +84,7 @@ class Dialog(asyncio.Protocol):
         self._in_message = False
         self._replies: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
         self._unsaid = 0
+        self._has_carried = False  # a message was received
         self._is_leaving = False
         self.is_mute = False
 
@@ -102,9 +103,14 @@ class Dialog(asyncio.Protocol):
         self._transport.abort()
 
     def leave(self) -> None:
-        """Close now if no mail is being received, otherwise after it."""
+        """Close now if no mail is being received, otherwise after it.
+
+        A connection without any mail so far stays for its first one: that may be on its way, and
+        what a new connection loses counts as an attempt.
+        """
         self._is_leaving = True
-        if not self._recipient and not self._in_message and not self._unsaid:
+        is_busy = self._recipient or self._in_message or self._unsaid
+        if self._has_carried and not is_busy:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
@@ -142,6 +148,7 @@ class Dialog(asyncio.Protocol):
 
     def _take(self, message: bytes) -> None:
         recipient, self._recipient = self._recipient, b""
+        self._has_carried = True
         found = _MESSAGE_ID.search(message)
         orders = self._sink.orders
         is_refused = orders.occurs_at(DOT) and orders.fault in REFUSALS
