@@ -147,12 +147,11 @@ async def mails(
             some = await store.mail_of(
                 conn, project.id, spellings, after=after, limit=MAILS_TOGETHER
             )
-        if some:
-            found = await asyncio.to_thread(_mails_of, some, matcher)
-            yield found
-            after = UUID(found[-1]["id"])
-        if len(some) < MAILS_TOGETHER:
+        if not some:
             return
+        found = await asyncio.to_thread(_mails_of, some, matcher)
+        yield found
+        after = UUID(found[-1]["id"])
 
 
 def _mails_of(documents: Sequence[str], matcher: re.Pattern[str]) -> list[dict[str, Any]]:

@@ -230,7 +230,9 @@ async def has_archives(conn: Conn, project_id: UUID) -> bool:
 async def mail_of(
     conn: Conn, project_id: UUID, spellings: Sequence[str], *, after: UUID, limit: int
 ) -> list[str]:
-    """Return up to `limit` mails to a person after the given one, as JSON."""
+    """Return up to `limit` mails to a person after the given one, as JSON; fewer where their texts
+    are large, and none where there is no more.
+    """
     params = {
         "project_id": project_id,
         "spellings": list(spellings),

@@ -45,12 +45,37 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.has_archives(uuid) IS 'Whether records of a project are in archive files.';
 
+-- Of a page, mails with up to 8 MiB of texts and one more: a text has up to 25 MiB, and many mails may share it.
 CREATE OR REPLACE FUNCTION mailqueue.mail_of_person(p_project uuid, p_spellings text[], p_after uuid, p_most integer)
 RETURNS SETOF jsonb
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
     SELECT mailqueue.check_tenant(p_project);
+    WITH theirs AS (
+        SELECT q.id, q.content_id, q.content_on, q AS queued, NULL::mailqueue.email_history AS done  -- JSON last
+          FROM mailqueue.email_queue AS q
+         WHERE q.project_id = p_project
+           AND (lower(q.recipient_email) = ANY (p_spellings)
+                OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
+                             WHERE lower(r.address) = ANY (p_spellings)))
+        UNION ALL
+        SELECT h.id, h.content_id, h.content_on, NULL, h FROM mailqueue.email_history AS h
+         WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (p_spellings)
+        UNION ALL
+        SELECT h.id, h.content_id, h.content_on, NULL, h
+          FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
+         WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings)
+           AND lower(h.recipient_email) <> ALL (p_spellings)
+    ), sized AS (
+        SELECT o.*, (SELECT coalesce(octet_length(c.html_body), 0) + coalesce(octet_length(c.text_body), 0)
+                       FROM mailqueue.email_contents AS c
+                      WHERE c.id = o.content_id AND c.created_on = o.content_on) AS bytes
+          FROM theirs AS o WHERE o.id > p_after ORDER BY o.id LIMIT p_most
+    ), page AS (
+        SELECT s.*, sum(s.bytes) OVER (ORDER BY s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+          FROM sized AS s
+    )
     SELECT coalesce(to_jsonb(m.queued), to_jsonb(m.done)) || jsonb_build_object(
                'content',
                (SELECT to_jsonb(c) FROM mailqueue.email_contents AS c
@@ -72,24 +97,12 @@ AS $$
                   FROM mailqueue.email_contents AS c CROSS JOIN LATERAL jsonb_array_elements(c.files) AS f
                   JOIN mailqueue.attachments AS a ON a.id = (f ->> 'id')::uuid
                  WHERE c.id = m.content_id AND c.created_on = m.content_on AND jsonb_typeof(c.files) = 'array'))
-      FROM (SELECT q.id, q.content_id, q.content_on, q AS queued, NULL::mailqueue.email_history AS done  -- JSON last
-              FROM mailqueue.email_queue AS q
-             WHERE q.project_id = p_project
-               AND (lower(q.recipient_email) = ANY (p_spellings)
-                    OR q.id IN (SELECT r.email_id FROM mailqueue.email_recipients AS r
-                                 WHERE lower(r.address) = ANY (p_spellings)))
-            UNION ALL
-            SELECT h.id, h.content_id, h.content_on, NULL, h FROM mailqueue.email_history AS h
-             WHERE h.project_id = p_project AND lower(h.recipient_email) = ANY (p_spellings)
-            UNION ALL
-            SELECT h.id, h.content_id, h.content_on, NULL, h
-              FROM mailqueue.email_recipients AS r JOIN mailqueue.email_history AS h ON h.id = r.email_id
-             WHERE h.project_id = p_project AND lower(r.address) = ANY (p_spellings)
-               AND lower(h.recipient_email) <> ALL (p_spellings)) AS m
-     WHERE m.id > p_after ORDER BY m.id LIMIT p_most
+      FROM page AS m
+     WHERE coalesce(m.bytes_before, 0) < 8 * 1024 * 1024 ORDER BY m.id
 $$;
 COMMENT ON FUNCTION mailqueue.mail_of_person(uuid, text[], uuid, integer) IS
-    'Mails to a person with their content and events, after one, in order of their ids.';
+    'Mails to a person with their content and events, after one, in order of their ids; fewer where texts are large. '
+    'None: there is no more.';
 
 CREATE OR REPLACE FUNCTION mailqueue.known_of_person(p_project uuid, p_hashes bytea[])
 RETURNS TABLE (name text, doc jsonb)

@@ -11,6 +11,8 @@ from mailqueue.analytics.exports.handler import PART_CHARACTERS, ExportHandler
 from mailqueue.core.secret import Secret
 from mailqueue.privacy import erasing, persons
 from mailqueue.privacy.collecting import collect
+from mailqueue.privacy.exporting import mails
+from mailqueue.privacy.model import ProjectName
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.own_data import DOWNLOAD, asked, someone, worked
@@ -127,6 +129,24 @@ async def test_large_mail_of_a_person_is_written_in_several_parts(shop: Leaving)
 
     assert parts[:3] == [1, 1, 1]
     assert len(json.loads(file.content)) == sum(parts)
+
+
+async def test_few_mails_with_large_texts_are_read_together(shop: Leaving) -> None:
+    who, large = someone(), "x" * (3 * 1024 * 1024)
+    await shop.conn.execute(
+        "SELECT mailqueue.enqueue_batch((SELECT name FROM mailqueue.projects WHERE id = %s),"
+        " (SELECT jsonb_agg(jsonb_build_object('recipient', %s::text, 'subject', 'Large ' || n,"
+        " 'text', %s::text)) FROM generate_series(1, 7) AS n))",
+        (shop.project_id, who, large),
+    )
+    named = ProjectName(shop.project_id, "shop")
+    pages = [
+        [one["subject"] for one in (mail["content"] for mail in some)]
+        async for some in mails(persons.lending(shop.conn), named, persons.spellings_of(who))
+    ]
+
+    assert [len(page) for page in pages] == [3, 3, 1]
+    assert sorted(one for page in pages for one in page) == [f"Large {n}" for n in range(1, 8)]
 
 
 async def test_the_file_of_an_erased_person_is_not_written(shop: Leaving) -> None:
