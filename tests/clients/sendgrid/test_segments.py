@@ -1,6 +1,7 @@
 """The published `sendgrid` library keeps segments, whose contacts a condition selects."""
 
 import json
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -8,6 +9,7 @@ import pytest
 from python_http_client.exceptions import BadRequestsError, NotFoundError
 from sendgrid import SendGridAPIClient
 
+from mailqueue.api.compat.sendgrid.marketing import segments as endpoints
 from tests.clients.resend.people import empty
 from tests.clients.serving import Served
 from tests.rows import each_row
@@ -79,6 +81,30 @@ def test_segments_are_added_counted_changed_and_removed(site: Served, marketing:
     with pytest.raises(NotFoundError):
         one.get()
     assert read(marketing.contacts.count.get())["contact_count"] == 3, "its contacts stay"
+
+
+def test_contacts_that_take_too_long_to_count_are_not_counted(
+    site: Served, marketing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(marketing.lists.post(request_body={"name": "News"}))
+    site.rows(
+        "INSERT INTO mailqueue.contacts (project_id, email, email_key, attributes)"
+        ' SELECT l.project_id, e.email, e.email, \'{"plan": "pro"}\''
+        " FROM mailqueue.contact_lists AS l,"
+        " LATERAL (SELECT n || '@example.org' AS email FROM generate_series(1, 5000) AS n) AS e"
+        " RETURNING 1"
+    )
+    monkeypatch.setattr(endpoints, "LONGEST_READING", timedelta(milliseconds=1))
+    answer = segments_of(marketing).post(request_body={"name": "Pros", "query_dsl": PRO})
+    made = read(answer)
+    (listed,) = read(segments_of(marketing).get())["results"]
+
+    assert (answer.status_code, made["query_dsl"]) == (201, PRO)
+    for one in (made, listed):
+        assert (one["contacts_count"], one["status"]) == (0, {"query_validation": "PENDING"})
+    monkeypatch.undo()
+    (listed,) = read(segments_of(marketing).get())["results"]
+    assert (listed["contacts_count"], listed["status"]) == (5000, {"query_validation": "VALID"})
 
 
 def test_a_list_without_a_condition_is_no_segment(marketing: Any) -> None:

@@ -1,17 +1,21 @@
 """SendGrid's API: segments, which are lists whose contacts a condition selects.
 
 Follows twilio.com/docs/sendgrid/api-reference/segmenting-contacts-v2. `query_dsl` is the condition,
-in the language of ours; contacts are counted when a segment is shown.
+in the language of ours; contacts are counted when a segment is shown. Counting reads all contacts
+of the project: what takes too long is answered as not counted yet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import Field
 from starlette.responses import Response
 
+from mailqueue.analytics import spans
 from mailqueue.api.compat.model import contact_endpoint
 from mailqueue.api.compat.named_lists import add_named, name_of, newest_first, rename
 from mailqueue.api.compat.reading import query_of
@@ -25,10 +29,14 @@ from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contacts import lists
 from mailqueue.contract.contacts import ContactList
 from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.db.fetch import Conn
 
 MAX_LISTED = 100
 """Segments of an answer, whose contacts are counted: the newest."""
 MAX_SAMPLE = 50
+LONGEST_READING = timedelta(seconds=5)
+"""The time that a statement may take which counts or shows contacts of segments."""
+T = TypeVar("T")
 _PATH = "/v3/marketing/segments/2.0"
 _Name = Annotated[StorableText, Field(min_length=1, max_length=100)]
 _Condition = Annotated[StorableText, Field(min_length=1, max_length=10_000)]
@@ -72,7 +80,7 @@ async def create(call: RequestContext) -> Response:
         await _check_free(call, body.name)
         made = await add_named(call, body.name, otherwise="segment")
         made = await _conditioned(call, made, body.query_dsl)
-        document = await _whole(call, made, has_sample=True)
+    document = await _whole(call, made, has_sample=True)
     return json_answer(document, status=HTTPStatus.CREATED)
 
 
@@ -107,8 +115,7 @@ async def change(call: RequestContext) -> Response:
             one = await rename(call, one, body.name)
         if body.query_dsl is not None:
             one = await _conditioned(call, one, body.query_dsl)
-        document = await _whole(call, one, has_sample=True)
-    return json_answer(document)
+    return json_answer(await _whole(call, one, has_sample=True))
 
 
 async def remove(call: RequestContext) -> Response:
@@ -167,8 +174,7 @@ async def _check_free(call: RequestContext, name: str) -> None:
 
 
 async def _all_listed(call: RequestContext, found: Sequence[ContactList]) -> list[dict[str, Any]]:
-    async with call.connection() as conn:
-        sizes = await lists.sizes(conn, call.caller.project_id, [one.id for one in found])
+    sizes = await _in_time(call, partial(_sizes, call, found))
     url = origin_of(call.request.scope, call.settings.tracking.public_url) + _PATH
     return [
         {
@@ -181,23 +187,38 @@ async def _all_listed(call: RequestContext, found: Sequence[ContactList]) -> lis
             "next_sample_update": "",
             "parent_list_ids": [],
             "query_version": "2",
-            "status": {"query_validation": "VALID"},
+            "status": {"query_validation": "VALID" if sizes else "PENDING"},
             "_metadata": {"self": f"{url}/{one.id}"},
         }
-        for one, size in zip(found, sizes, strict=True)
+        for one, size in zip(found, sizes or [0] * len(found), strict=True)
     ]
 
 
 async def _whole(call: RequestContext, one: ContactList, *, has_sample: bool) -> dict[str, Any]:
     (document,) = await _all_listed(call, [one])
-    sample = []
-    if has_sample:
-        project_id = call.caller.project_id
-        async with call.connection() as conn:
-            page = await lists.members(conn, project_id, one.name, after=None, limit=MAX_SAMPLE)
-            ids = await lists.of_contacts(conn, project_id, [each.id for each in page.data])
-        sample = [shown(each, ids.get(each.id, ())) for each in page.data]
-    return {**document, "query_dsl": one.condition, "contacts_sample": sample}
+    sample = await _in_time(call, partial(_sample, call, one)) if has_sample else None
+    return {**document, "query_dsl": one.condition, "contacts_sample": sample or []}
+
+
+async def _sizes(call: RequestContext, found: Sequence[ContactList], conn: Conn) -> list[int]:
+    return await lists.sizes(conn, call.caller.project_id, [one.id for one in found])
+
+
+async def _sample(call: RequestContext, one: ContactList, conn: Conn) -> list[dict[str, Any]]:
+    project_id = call.caller.project_id
+    page = await lists.members(conn, project_id, one.name, after=None, limit=MAX_SAMPLE)
+    ids = await lists.of_contacts(conn, project_id, [each.id for each in page.data])
+    return [shown(each, ids.get(each.id, ())) for each in page.data]
+
+
+async def _in_time(call: RequestContext, read: Callable[[Conn], Awaitable[T]]) -> T | None:
+    """Return what is read of contacts; None where a statement takes over LONGEST_READING."""
+    async with call.connection() as conn:
+        try:
+            async with conn.transaction(), spans.reading(conn, LONGEST_READING):
+                return await read(conn)
+        except InvalidField:
+            return None
 
 
 _ONE = f"{_PATH}/{{segment_id}}"
