@@ -44,8 +44,8 @@ def draft(segment_id: str, **fields: Any) -> str:
     return str(made["id"])
 
 
-def run(site: Served) -> None:
-    """Let workers run what is to be sent at once, and make the mail of the runs."""
+def run(site: Served, **parts: Any) -> None:
+    """Let workers run what is to be sent at once, and make the mail of the runs, in `parts`."""
     site.rows(
         "UPDATE mailqueue.schedules SET once_at = now(), next_run_at = now(), run_at = now()"
         " WHERE once_at < now() + interval '1 min' AND status = 'pending' RETURNING 1"
@@ -54,7 +54,7 @@ def run(site: Served) -> None:
     async def once() -> None:
         async with connect(site.database) as conn:
             await turning.turn(conn)
-            await turning.make_runs(conn)
+            await turning.make_runs(conn, **parts)
 
     site.run(once())
 

@@ -20,6 +20,7 @@ __all__ = ["api"]
         ({"categories": [""]}, "categories.0"),
         ({"send_at": "soon"}, "send_at"),
         ({"send_at": "2035-01-01T00:00:00"}, "send_at"),
+        ({"send_at": "9999-12-31T23:59:59-12:00"}, "send_at"),
         ({"send_to": {"list_ids": ["x"]}}, "send_to.list_ids.0"),
         ({"send_to": {"list_ids": [str(uuid4())] * 51}}, "send_to.list_ids"),
         ({"send_to": {"all": True}}, "send_to.all"),

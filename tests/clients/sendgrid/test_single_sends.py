@@ -238,6 +238,33 @@ def test_one_whose_schedule_was_cancelled_elsewhere_is_a_draft(site: Served, api
         site.rows("DELETE FROM mailqueue.schedules RETURNING 1")
 
 
+def test_one_that_was_cancelled_while_it_was_sent_is_not_sent_again(site: Served, api: Any) -> None:
+    people = [{"email": f"{number}@example.org"} for number in range(3)]
+    made = added(api, whole(api, listed(api, "News", *people)))
+    one = api.marketing.singlesends._(made["id"])
+    one.schedule.put(request_body={"send_at": "now"})
+    run(site, part=2, most=1)
+    ((cancelled,),) = site.rows(
+        "SELECT x.state FROM mailqueue.schedules AS s,"
+        " mailqueue.cancel_schedule(s.project_id, s.id, 'tests') AS x"
+    )
+
+    assert (cancelled, read(one.get())["status"]) == ("cancelled", "triggered")
+    assert [each["status"] for each in read(api.marketing.singlesends.get())["result"]] == [
+        "triggered"
+    ]
+    for call, body in (
+        (one.schedule.put, {"send_at": "now"}),
+        (one.patch, {"name": "Again"}),
+        (one.delete, None),
+    ):
+        with pytest.raises(HTTPError) as refusal:
+            call(request_body=body)
+        assert refusal.value.status_code == 400
+    run(site)
+    assert len(site.rows("SELECT recipient_email FROM mailqueue.email_queue")) == 2
+
+
 def test_a_key_sees_and_changes_its_project_alone(site: Served, api: Any) -> None:
     made = added(api, whole(api, listed(api)))
     other = of(site, site.keys.other).marketing.singlesends

@@ -45,6 +45,7 @@ class Broadcast:
     """A broadcast: draft, scheduled, queued, sent, canceled or failed.
 
     `template` is that of its schedule, as `slug@version`; `content` has no texts in lists.
+    `has_mail`: its schedule has made mail, maybe not to all.
     """
 
     id: UUID
@@ -57,6 +58,7 @@ class Broadcast:
     scheduled_at: datetime | None
     sent_at: datetime | None
     template: str | None
+    has_mail: bool
     content: dict[str, Any]
     status: str
 

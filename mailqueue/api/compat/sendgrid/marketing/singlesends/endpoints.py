@@ -28,6 +28,7 @@ from mailqueue.api.compat.sendgrid.marketing.singlesends.model import (
     SingleSendsQuery,
     SoughtSingleSends,
     categories_of,
+    is_draft_again,
     listed,
     merged,
     said_of,
@@ -174,14 +175,15 @@ async def _found(call: RequestContext, broadcast_id: UUID) -> Broadcast:
 
 
 async def _draft(call: RequestContext) -> Broadcast:
-    """Return the draft of the path; one whose schedule was cancelled elsewhere is a draft again.
+    """Return the draft of the path; one whose schedule was cancelled elsewhere is a draft again,
+    unless some of its mail is there.
 
     Raises:
         NotFound: the project has none of the id.
         Conflict: it is scheduled, or was sent.
     """
     one = await single_send_of(call)
-    if one.status == "canceled" and one.schedule_id is not None:
+    if one.schedule_id is not None and is_draft_again(one):
         async with call.connection() as conn:
             await store.take_back(conn, call.caller.project_id, one.id, one.schedule_id)
     elif one.status != "draft":
@@ -192,7 +194,7 @@ async def _draft(call: RequestContext) -> Broadcast:
 async def _removed(call: RequestContext, one: Broadcast) -> None:
     project_id = call.caller.project_id
     async with call.connection() as conn:
-        if one.status == "canceled" and one.schedule_id is not None:
+        if one.schedule_id is not None and is_draft_again(one):
             await store.take_back(conn, project_id, one.id, one.schedule_id)
         elif one.status != "draft":
             await take_back(call, conn, one)

@@ -1,11 +1,11 @@
 """Bodies of single sends in SendGrid's API, and single sends as it shows them. Values only."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast
 from mailqueue.api.emails.schema import StorableText
@@ -19,11 +19,20 @@ _Category = Annotated[StorableText, Field(min_length=1, max_length=128)]
 _Categories = Annotated[list[_Category], Field(max_length=10)]
 _Id = Annotated[UUID, Field(strict=False)]
 _Url = Annotated[StorableText, Field(max_length=2_000)]
-_At = Annotated[AwareDatetime, Field(strict=False)]
+
+
+def _in_utc(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be in the years 1 to 9999 in UTC") from None
+
+
+_At = Annotated[AwareDatetime, Field(strict=False), AfterValidator(_in_utc)]
 SingleSendStatus = Literal["draft", "scheduled", "triggered"]
 _STATUS: Mapping[str, SingleSendStatus] = {
     "draft": "draft",
-    "canceled": "draft",
+    "canceled": "triggered",
     "scheduled": "scheduled",
     "queued": "scheduled",
     "sent": "triggered",
@@ -148,8 +157,15 @@ def said_of(one: Broadcast) -> dict[str, Any]:
 
 
 def status_of(one: Broadcast) -> SingleSendStatus:
-    """Return the status; one whose schedule was cancelled elsewhere is a draft again."""
-    return _STATUS[one.status]
+    """Return the status; one whose schedule was cancelled elsewhere is a draft again, unless some of
+    its mail is there.
+    """
+    return "draft" if is_draft_again(one) else _STATUS[one.status]
+
+
+def is_draft_again(one: Broadcast) -> bool:
+    """Return whether the schedule was cancelled elsewhere before there was mail of it. Pure."""
+    return one.status == "canceled" and one.schedule_id is not None and not one.has_mail
 
 
 def categories_of(one: Broadcast) -> list[str]:

@@ -40,7 +40,7 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
         Conflict: it is no draft any more.
     """
     now = datetime.now(UTC)
-    at = send_at.astimezone(UTC) if isinstance(send_at, datetime) else now
+    at = send_at if isinstance(send_at, datetime) else now
     if at < now:
         raise InvalidField("send_at", "must be in the future, or `now`")
     said = {**said_of(one), "send_at": at.isoformat()}
