@@ -34,11 +34,11 @@ SELECT %(id)s, %(project_id)s, %(name)s, %(list_id)s, %(topic)s, %(content)s, %(
 RETURNING id;
 
 -- name: change_broadcast :maybe
--- Id of the draft that was changed; none: it is no draft.
+-- Id of the draft that was changed; none: it is no draft, or was changed after a time.
 UPDATE mailqueue.broadcasts AS b
    SET name = %(name)s, list_id = %(list_id)s, topic = %(topic)s, content = %(content)s, summary = %(summary)s,
        updated_at = clock_timestamp()
- WHERE b.id = %(id)s AND b.project_id = %(project_id)s AND b.begun_at IS NULL
+ WHERE b.id = %(id)s AND b.project_id = %(project_id)s AND b.begun_at IS NULL AND b.updated_at = %(seen_at)s
 RETURNING b.id;
 
 -- name: begin_broadcast :maybe

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from mailqueue.api.compat.broadcasts import store
 from mailqueue.api.compat.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.handlebars.kept import add_template
 from mailqueue.api.http.context import RequestContext
-from mailqueue.core.errors import Conflict
+from mailqueue.core.errors import Conflict, NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.schedules import planning, schedules
 from mailqueue.templates import writing
@@ -19,6 +20,7 @@ from mailqueue.templates.model import NewText, TemplateRow
 
 MARKETING = "marketing"
 MAX_BROADCASTS = 10_000
+CHANGED = "Broadcast was changed or sent by another request meanwhile: read it again"
 AT_ONCE = timedelta(seconds=1)
 """A schedule runs in the future: the time from now of one that is to run at once."""
 
@@ -53,27 +55,28 @@ async def begin(
     mail: BroadcastMail,
     *,
     at: datetime,
-    draft_id: UUID | None = None,
+    draft: Broadcast | None = None,
 ) -> UUID:
     """Have a draft, or a new broadcast, sent at a time; return its id.
 
-    A draft says `one` from then on. A template with its texts and a schedule are added with it, or
-    nothing is.
+    A `draft`, as it was read, says `one` from then on. A template with its texts and a schedule are
+    added with it, or nothing is.
 
     Raises:
         InvalidField: the time or what it says is refused; the field is that of a schedule.
-        Conflict: it is no draft, or the project has as many broadcasts as it may have.
+        Conflict: it is no draft or was changed since, or the project has as many broadcasts as it
+            may have.
     """
     ids: list[UUID] = []
 
     async def schedule(conn: Conn, template: TemplateRow) -> None:
         project_id = call.caller.project_id
-        if draft_id is None:
+        if draft is None:
             ids.append(await add_draft(call, conn, one))
-        elif await store.change(conn, project_id, draft_id, one):
-            ids.append(draft_id)
+        elif await store.change(conn, project_id, draft, one):
+            ids.append(draft.id)
         else:
-            raise Conflict("Broadcast has been sent already")
+            raise Conflict(CHANGED)
         soonest = await planning.now(conn) + AT_ONCE
         given = _definition(mail, template.slug, max(at, soonest))
         made = await schedules.add(conn, project_id, given, by=call.by)
@@ -97,8 +100,17 @@ async def take_back(call: RequestContext, conn: Conn, one: Broadcast) -> None:
     done = await schedules.cancel(conn, project_id, one.schedule_id, by=call.by)
     if done.status != "cancelled" or done.last_run is not None:
         raise Conflict("Broadcast is being sent: it cannot be canceled any more")
-    await store.take_back(conn, project_id, one.id, one.schedule_id)
-    if one.template is not None:
+    await release(call, conn, one)
+
+
+async def release(call: RequestContext, conn: Conn, one: Broadcast) -> None:
+    """Make a broadcast whose schedule was cancelled a draft again; its template is removed."""
+    project_id = call.caller.project_id
+    if one.schedule_id is not None:
+        await store.take_back(conn, project_id, one.id, one.schedule_id)
+    if one.template is None:
+        return
+    with suppress(NotFound):  # it may have been removed by itself
         template = await writing.find_own(conn, project_id, slug=one.template.partition("@")[0])
         await writing.remove(conn, template, by=call.by)
 

@@ -100,9 +100,9 @@ async def add(
     return await maybe(conn, "add_broadcast", asked, UUID)
 
 
-async def change(conn: Conn, project_id: UUID, broadcast_id: UUID, fields: BroadcastFields) -> bool:
-    """Replace what a draft says; return False where it is no draft."""
-    asked = fields.params(project_id) | {"id": broadcast_id}
+async def change(conn: Conn, project_id: UUID, seen: Broadcast, fields: BroadcastFields) -> bool:
+    """Replace what a draft says; return False where it is no draft, or not as it was `seen`."""
+    asked = fields.params(project_id) | {"id": seen.id, "seen_at": seen.updated_at}
     return await maybe(conn, "change_broadcast", asked, UUID) is not None
 
 

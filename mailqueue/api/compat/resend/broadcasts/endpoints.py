@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from mailqueue.api.compat.broadcasts import store
-from mailqueue.api.compat.broadcasts.sending import add_draft, take_back
+from mailqueue.api.compat.broadcasts.sending import CHANGED, add_draft, take_back
 from mailqueue.api.compat.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.compat.resend.broadcasts import outcomes, sending
@@ -106,9 +106,11 @@ async def change(call: RequestContext) -> Response:
     name = one.name if body.name is None else body.name
     given = {key: value for key, value in body.content().items() if value is not None}
     fields = BroadcastFields(name, list_id, topic, one.content | given)
+    if one.status != "draft":
+        raise Conflict("Only a broadcast in draft status can be changed")
     async with call.connection() as conn:
-        if not await store.change(conn, call.caller.project_id, one.id, fields):
-            raise Conflict("Only a broadcast in draft status can be changed")
+        if not await store.change(conn, call.caller.project_id, one, fields):
+            raise Conflict(CHANGED)
     return _answer(one.id)
 
 
@@ -118,7 +120,7 @@ async def send(call: RequestContext) -> Response:
     one = await _found(call, call.id("broadcast_id"))
     if one.status != "draft":
         raise Conflict(f"Broadcast is {one.status}: only a draft can be sent")
-    await sending.send(call, one.fields(), body.scheduled_at, draft_id=one.id)
+    await sending.send(call, one.fields(), body.scheduled_at, draft=one)
     return _answer(one.id)
 
 

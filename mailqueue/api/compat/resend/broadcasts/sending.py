@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.api.compat.broadcasts.sending import MARKETING, BroadcastMail, begin
-from mailqueue.api.compat.broadcasts.store import BroadcastFields
+from mailqueue.api.compat.broadcasts.store import Broadcast, BroadcastFields
 from mailqueue.api.compat.mailboxes import split_mailbox
 from mailqueue.api.compat.resend.broadcasts.texts import texts_of
 from mailqueue.api.compat.resend.contact_properties import fallbacks_of
@@ -28,14 +28,15 @@ async def send(
     one: BroadcastFields,
     scheduled_at: str | None,
     *,
-    draft_id: UUID | None = None,
+    draft: Broadcast | None = None,
 ) -> UUID:
     """Have a draft, or a new broadcast, sent now or at a time; return its id.
 
     Raises:
         InvalidField: the time or what the draft says is refused.
         NotFound: its segment was removed.
-        Conflict: it is no draft, or the project has as many broadcasts as it may have.
+        Conflict: it is no draft or was changed since, or the project has as many broadcasts as it
+            may have.
     """
     now = datetime.now(UTC)
     at = now if scheduled_at is None else instant_of(scheduled_at, now)
@@ -46,7 +47,7 @@ async def send(
     text = await call.in_turn(lambda: texts_of(one.content, fallbacks))
     mail = BroadcastMail(text, [segment.name], _options(one))
     try:
-        return await begin(call, one, mail, at=at, draft_id=draft_id)
+        return await begin(call, one, mail, at=at, draft=draft)
     except InvalidField as exc:
         raise exc.named(_NAMES.get(exc.field, exc.field)) from exc
 

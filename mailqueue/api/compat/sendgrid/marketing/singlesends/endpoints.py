@@ -14,7 +14,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from mailqueue.api.compat.broadcasts import store
-from mailqueue.api.compat.broadcasts.sending import MAX_BROADCASTS, add_draft, take_back
+from mailqueue.api.compat.broadcasts.sending import (
+    CHANGED,
+    MAX_BROADCASTS,
+    add_draft,
+    release,
+    take_back,
+)
 from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast, BroadcastFields
 from mailqueue.api.compat.model import CompatHandler
 from mailqueue.api.compat.reading import query_of
@@ -107,8 +113,8 @@ async def change(call: RequestContext) -> Response:
         one = await _draft(call)
         said = merged(said_of(one), given)
         fields = BroadcastFields(body.name or one.name, None, None, {SINGLE_SEND: said})
-        if not await store.change(conn, call.caller.project_id, one.id, fields):
-            raise Conflict("only a draft can be changed: unschedule it first")
+        if not await store.change(conn, call.caller.project_id, one, fields):
+            raise Conflict(CHANGED)
         changed = await _found(call, one.id)
     return json_answer(shown(changed), status=HTTPStatus.ACCEPTED)
 
@@ -183,10 +189,11 @@ async def _draft(call: RequestContext) -> Broadcast:
         Conflict: it is scheduled, or was sent.
     """
     one = await single_send_of(call)
-    if one.schedule_id is not None and is_draft_again(one):
+    if is_draft_again(one):
         async with call.connection() as conn:
-            await store.take_back(conn, call.caller.project_id, one.id, one.schedule_id)
-    elif one.status != "draft":
+            await release(call, conn, one)
+        return await single_send_of(call)
+    if one.status != "draft":
         raise Conflict("only a draft can be changed or scheduled: unschedule it first")
     return one
 
@@ -194,8 +201,8 @@ async def _draft(call: RequestContext) -> Broadcast:
 async def _removed(call: RequestContext, one: Broadcast) -> None:
     project_id = call.caller.project_id
     async with call.connection() as conn:
-        if one.schedule_id is not None and is_draft_again(one):
-            await store.take_back(conn, project_id, one.id, one.schedule_id)
+        if is_draft_again(one):
+            await release(call, conn, one)
         elif one.status != "draft":
             await take_back(call, conn, one)
         await store.remove(conn, project_id, one.id)

@@ -157,8 +157,8 @@ def said_of(one: Broadcast) -> dict[str, Any]:
 
 
 def status_of(one: Broadcast) -> SingleSendStatus:
-    """Return the status; one whose schedule was cancelled elsewhere is a draft again, unless some of
-    its mail is there.
+    """Return the status; one whose schedule was cancelled elsewhere before it made mail is a draft
+    again.
     """
     return "draft" if is_draft_again(one) else _STATUS[one.status]
 

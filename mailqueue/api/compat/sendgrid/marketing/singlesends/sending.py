@@ -37,7 +37,7 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
 
     Raises:
         InvalidField: the time or what the draft says is refused.
-        Conflict: it is no draft any more.
+        Conflict: it is no draft any more, or was changed since it was read.
     """
     now = datetime.now(UTC)
     at = send_at if isinstance(send_at, datetime) else now
@@ -62,7 +62,7 @@ async def schedule_at(call: RequestContext, one: Broadcast, send_at: datetime | 
     fields = BroadcastFields(one.name, None, category, {SINGLE_SEND: said})
     try:
         sent = BroadcastMail(text, chosen, options)
-        await begin(call, fields, sent, at=at, draft_id=one.id)
+        await begin(call, fields, sent, at=at, draft=one)
     except InvalidField as exc:
         raise exc.named(_NAMES.get(exc.field, exc.field)) from exc
     return at
