@@ -85,6 +85,11 @@ async def test_a_language_is_changed_alone_and_reset_alone(conn: Conn) -> None:
         ({"en": {"intro": {"x": "y"}}}, EN),
         ({"en": {"intro": ""}}, EN),
         ({"en": {"intro": " \u00a0\u200b\u2003\ufeff"}}, EN),
+        ({"en": {"leave": "\u3164"}}, "page_texts.en.leave"),
+        (
+            {"en": {"leave": "\u00ad\u2800\u034f\u061c\u115f\ufe0f\uffa0\U000e0020"}},
+            "page_texts.en.leave",
+        ),
         ({"en": {"intro": "x" * (MAX_CHARACTERS + 1)}}, EN),
         ({"en": {"intro": "a\nb"}}, EN),
         ({"en": {"intro": "a\x1bb"}}, EN),

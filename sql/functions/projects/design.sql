@@ -62,12 +62,16 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
+    -- Spaces, joiners, fillers, marks of direction and variants: what shows nothing by itself.
+    c_blank CONSTANT text := '^[\s\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f'
+                             || '\u2060-\u2065\u206a-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0'
+                             || '\U000e0000-\U000e0fff]*$';
     v_slots text := coalesce('only ' || nullif(array_to_string(ARRAY(SELECT '{' || s || '}' FROM unnest(p_slots) AS s),
                                                                ' and '), '') || ' may be in braces',
                              'this text has nothing in braces');
 BEGIN
     PERFORM mailqueue.check_text(p_field, p_text, 1000);
-    IF p_text ~ '^[\s\u00a0\u2000-\u200f\u2060\u3000\ufeff]*$' THEN
+    IF p_text ~ c_blank THEN
         PERFORM mailqueue.refuse(p_field, 'a text is needed; leave it out for the built-in one');
     ELSIF p_text ~ '[\u202a-\u202e\u2066-\u2069]' THEN
         PERFORM mailqueue.refuse(p_field, 'characters that change the direction of text are not allowed');
