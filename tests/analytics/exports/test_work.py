@@ -1,7 +1,9 @@
 """Exports go on where they ended, within bounds, and end when they are deleted."""
 
 import json
+import threading
 import tracemalloc
+import zlib
 from functools import partial
 from uuid import UUID
 
@@ -107,6 +109,28 @@ async def test_rows_are_held_for_one_part_at_a_time(
         assert (found.state, found.rows) == ("done", MANY)
         assert max(sizes) == handler.PAGE_ROWS
         assert peak < found.bytes, "less than the file"
+
+
+async def test_parts_are_decompressed_beside_the_event_loop(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = list[int]()
+    real = zlib.decompress
+
+    def counted(data: bytes) -> bytes:
+        threads.append(threading.get_ident())
+        return real(data)
+
+    async with connect(database) as conn:
+        project = await make.project_named(conn)
+        await suppressed(conn, project, 3)
+        export = await steps.begun(conn, project, "suppressions")
+        await steps.worked(database)
+        monkeypatch.setattr(zlib, "decompress", counted)
+        await steps.file_of(conn, project, export.id)
+
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_deleting_an_export_deletes_its_file_and_ends_an_unfinished_one(
