@@ -23,7 +23,8 @@ AS $$
            ('queue', 'refused', 'to see which triggers there are: mailqueue psql'),
            ('queue', 'retry', 'to see its attempts: mailqueue email show {id}; to give it up: mailqueue email cancel'
                               ' {id}'),
-           ('queue', 'held_back', 'to change that: mailqueue project change {project} --quiet-hours WINDOW'),
+           ('queue', 'quiet hours', 'to change them: mailqueue project change {project} --quiet-hours WINDOW'),
+           ('queue', 'frequency cap', 'to change it: mailqueue project change {project} --frequency-cap N/DURATION'),
            ('queue', 'not_due', 'to send it at another time: mailqueue email reschedule {id} --run-at TIME'),
            ('queue', 'pending', 'to move it forward: mailqueue email reprioritise {id} --priority critical'),
            ('queue', 'own_server', 'to see its attempts: mailqueue email show {id}; to give it up: mailqueue email'
@@ -43,8 +44,7 @@ AS $$
            ('installation', 'paused', 'to resume it: mailqueue resume platform'),
            ('installation', 'brake', 'to allow more: MAILQUEUE_MAX_SEND_RATE=N mailqueue worker send'),
            ('domain', 'domain_rate', 'to allow more: mailqueue domain rate {value} N/s'),
-           ('project', 'no_sender', 'to add one: mailqueue sender add --name relay --host smtp.example.com'
-                                    '{in_project}'),
+           ('project', 'no_sender', 'to add one: mailqueue sender add --name main --host smtp.example.com{in_project}'),
            ('project', 'daily_limit', 'to raise it: mailqueue project change {project} --daily-limit N'),
            ('project', 'rate', 'to raise it: mailqueue project change {project} --rate N'),
            ('project', 'outside_window', 'to change it: mailqueue project change {project} --low-priority-window'

@@ -10,7 +10,7 @@ DECLARE
     r record;
     l record;
     s record;
-    v_is_held_back boolean;                                  -- by quiet hours or a frequency cap
+    v_held_by text;                                        -- by what: quiet hours or frequency cap
     v_before bigint;                                         -- mails of its lane that are sent first
     v_kept text := '';                                       -- in doubt: one account may have accepted it
 BEGIN
@@ -112,16 +112,16 @@ BEGIN
         v_kept := coalesce(v_kept, '');
     END IF;
     IF q.run_at > clock_timestamp() THEN
-        v_is_held_back := coalesce(q.last_error ~ '^(quiet hours|frequency cap), ', false);
+        v_held_by := substring(q.last_error FROM '^(quiet hours|frequency cap), ');
         RETURN v_kept
-            || CASE WHEN q.attempts > 0 AND NOT v_is_held_back
+            || CASE WHEN q.attempts > 0 AND v_held_by IS NULL
                          THEN format('tried %s, next attempt at %s: %s',
                                      CASE q.attempts WHEN 1 THEN 'once' ELSE q.attempts || ' times' END,
                                      mailqueue.shown(q.run_at), q.last_error)
-                    WHEN v_is_held_back THEN format('held back until %s: %s', mailqueue.shown(q.run_at), q.last_error)
+                    WHEN v_held_by <> '' THEN format('held back until %s: %s', mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END
-            || mailqueue.next_step('queue', CASE WHEN v_is_held_back THEN 'held_back' WHEN q.attempts > 0 THEN 'retry'
-                                                 ELSE 'not_due' END, q.id, q.project_id);
+            || mailqueue.next_step('queue', coalesce(v_held_by, CASE WHEN q.attempts > 0 THEN 'retry'
+                                                                     ELSE 'not_due' END), q.id, q.project_id);
     END IF;
     IF mailqueue.sending_refusal() IS NOT NULL THEN
         RETURN 'no mail is sent: ' || mailqueue.sending_refusal()

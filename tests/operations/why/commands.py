@@ -14,6 +14,7 @@ COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )?mailqueue (.+?)(?=; |$)")
 CHOSEN = {
     "N": "5",
     "N/s": "5/s",
+    "N/DURATION": "3/7d",
     "TIME": "2030-05-01T08:00Z",
     "DURATION": "8h",
     "WINDOW": "22:00-06:00",

@@ -9,7 +9,7 @@ from mailqueue.mail.model import Ending
 from tests import make
 from tests.mail.claim.refusing import refused
 from tests.mail.claim.steps import claim, lose, mark
-from tests.mail.limits.held_back.marketing import held_back
+from tests.mail.limits.held_back.marketing import HELD_BACK
 from tests.mail.limits.low_priority.windows import outside_window
 from tests.operations.pausing import pause, paused_as_a_whole
 from tests.operations.steps import finished
@@ -264,7 +264,7 @@ MAIL: dict[tuple[str, str], Build] = {
     ("queue", "refused"): refused,
     ("queue", "retry"): retried,
     ("queue", "not_due"): not_due,
-    ("queue", "held_back"): held_back,
+    **{("queue", why): build for why, build in HELD_BACK.items()},
     ("queue", "pending"): its_turn,
     ("queue", "own_server"): own_server(is_attended=True),
     ("queue", "no_own_worker"): own_server(is_attended=False),

@@ -67,10 +67,24 @@ async def later(conn: Conn, **span: int) -> None:
     await due_now(conn)
 
 
-async def held_back(conn: Conn) -> UUID:
+async def in_quiet_hours(conn: Conn) -> UUID:
     """Return a mail of project shop that waits for the end of quiet hours."""
-    project = await make.project(conn, "shop", quiet_hours=await around_now(conn))
+    return await _held_back(conn, quiet_hours=await around_now(conn))
+
+
+async def above_the_cap(conn: Conn) -> UUID:
+    """Return a mail of project shop that waits since its recipient has had as many as there may be.
+    """
+    return await _held_back(conn, frequency_cap="1/7d")
+
+
+async def _held_back(conn: Conn, **setting: str) -> UUID:
+    project = await make.project(conn, "shop", **setting)
     await make.sender_account(conn, project_id=project)
-    email = await marketing(conn, project="shop")
-    await handled(conn, await make.worker(conn))
-    return email
+    two = [await marketing(conn, project="shop") for _ in range(2)]
+    sent = await handled(conn, await make.worker(conn))
+    return next(email for email in two if email not in sent)
+
+
+HELD_BACK = {"quiet hours": in_quiet_hours, "frequency cap": above_the_cap}
+"""What makes a mail that waits, by why it does."""
