@@ -26,6 +26,7 @@ BEGIN
             mailqueue.enrollments, mailqueue.daily_kpis, mailqueue.queue_kpis, mailqueue.table_sizes,
             mailqueue.stats_hourly, mailqueue.stats_daily',
         'EXECUTE ON FUNCTION mailqueue.enrollment_state(text, text, boolean, boolean)',  -- in enrollments
+        'EXECUTE ON FUNCTION mailqueue.schedule_words(mailqueue.schedules)',  -- in scheduled_emails
         'EXECUTE ON FUNCTION [[HEALTH_FUNCTIONS]], mailqueue.health_bounds(),
             mailqueue.row_lock_holders(), mailqueue.lease_holders(), mailqueue.span_words(interval),
             mailqueue.some_words(text[])',  -- in health
