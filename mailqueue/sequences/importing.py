@@ -64,7 +64,8 @@ async def enroll_list(
         InvalidField: field `file`, it is not a list; or `sequence`. What was committed before
             stays.
     """
-    records = read_records(file, await asyncio.to_thread(encoding_of, file))
+    encoding = await asyncio.to_thread(encoding_of, file)
+    records = read_records(file, encoding, keeps_names=True)
     while lines := list(islice(records, LINES_PER_COMMIT)):
         outcomes, bad = Counter[str](), []
         async with conn.transaction():

@@ -47,11 +47,12 @@ def read_lines(
 
 
 def read_records(
-    file: BinaryIO, encoding: ListEncoding = ListEncoding.UTF_8
+    file: BinaryIO, encoding: ListEncoding = ListEncoding.UTF_8, *, keeps_names: bool = False
 ) -> Iterator[ListRecord]:
     """Yield the values of each line by column name, or why the line is invalid.
 
-    Names of columns are in lower case with underscores for spaces; values of CSV are texts.
+    Names of columns are in lower case with underscores for spaces, or with `keeps_names`, apart
+    from that of the address, as they are written; values of CSV are texts.
 
     Raises:
         InvalidField: field `file`; it is neither CSV nor JSON, no column is named for the address,
@@ -61,7 +62,10 @@ def read_records(
     try:
         start, above = _leading(text)
         is_json = start[:1] in ("[", "{")
-        yield from _objects(start, text) if is_json else _rows(start, text, above=above)
+        if is_json:
+            yield from _objects(start, text)
+        else:
+            yield from _rows(start, text, above=above, keeps_names=keeps_names)
     finally:
         text.detach()
 
@@ -102,7 +106,9 @@ def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:
                 yield number, "must be an address, or an object with an email"
 
 
-def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRecord]:
+def _rows(
+    start: str, text: io.TextIOWrapper, *, above: int, keeps_names: bool
+) -> Iterator[ListRecord]:
     separator = _separator(start)
     lines = _Lines(start, text, above=above)
     reader = csv.reader(lines, strict=True, delimiter=separator)
@@ -121,7 +127,7 @@ def _rows(start: str, text: io.TextIOWrapper, *, above: int) -> Iterator[ListRec
         finally:
             lines.room = MAX_LINE_CHARACTERS
         if header is None and row:
-            header, is_data = _header(row)
+            header, is_data = _header(row, keeps_names=keeps_names)
             if not is_data:
                 continue
         if header is not None and row:
@@ -167,7 +173,7 @@ def _names(row: list[str]) -> list[str]:
     return [name.strip().lower().replace(" ", "_") for name in row]
 
 
-def _header(row: list[str]) -> tuple[list[str], bool]:
+def _header(row: list[str], *, keeps_names: bool) -> tuple[list[str], bool]:
     """Return the column names, and whether the row is data: it holds an address instead of
     names.
     """
@@ -179,6 +185,9 @@ def _header(row: list[str]) -> tuple[list[str], bool]:
     if not set(names) & set(ADDRESS_NAMES):
         shown = ", ".join(name[:40] for name in names[:20]) or "none"
         raise InvalidField("file", f"the header has no column email; it has {shown}")
+    if keeps_names:
+        written = zip(names, row, strict=True)
+        names = [name if name in ADDRESS_NAMES else cell.strip() for name, cell in written]
     twice = sorted(name for name, times in Counter(names).items() if name and times > 1)
     if twice:
         raise InvalidField("file", f"the header has the column {twice[0][:40]} twice")

@@ -113,6 +113,19 @@ async def test_a_list_is_enrolled_and_its_bad_lines_are_named(api: Calling) -> N
     assert shown["variables"] == {"plan": "pro"}
 
 
+async def test_variables_of_a_list_have_the_names_that_its_header_writes(api: Calling) -> None:
+    """A template that asks for firstName gets it from a column of that name."""
+    await added(api)
+    text = "E-Mail,Email Address, firstName ,Plan Name\n7,ann@example.com,Ann,pro\n"
+
+    answer = await api.post(f"{ONE}/enrollments/import", text.encode(), Content_Type="text/csv")
+
+    assert answer.json()["enrolled"] == 1, answer.text
+    (listed,) = (await api.get("/v1/enrollments?sequence=onboarding")).json()["data"]
+    shown = (await api.get(f"/v1/enrollments/{listed['id']}")).json()
+    assert shown["variables"] == {"E-Mail": "7", "firstName": "Ann", "Plan Name": "pro"}
+
+
 @each_row(
     "body, field",
     [
