@@ -83,6 +83,8 @@ SELECT mailqueue.describe_columns('scheduled_emails', ARRAY[
     ['cron_expression', 'Cron expression; NULL: it runs once.'],
     ['timezone', 'Time zone of the cron expression, an IANA name.'],
     ['template_slug', 'Template of its mail, with @ and a version if it names one; NULL: none.'],
+    ['template_version_id', 'Id of the version that it names, or that is published now; NULL: there is none.'],
+    ['language', 'Language of the template, unless a recipient has one; NULL: that of the contact or of the template.'],
     ['payload', 'Recipients, variables and options of its mail.'],
     ['status', 'State: active, paused, cancelled, completed or failed.'],
     ['next_run_at', 'The next occurrence; NULL: there is none, or it is being computed.'],

@@ -105,7 +105,8 @@ WHERE n.id IS NOT NULL;
 -- name: list_schedules :many
 -- Schedules of a project, newest first, or the one of an id.
 SELECT s.id, s.name, s.schedule_type, v.run_at, s.cron_expression, s.time_zone AS timezone,
-       s.message ->> 'template' AS template_slug, v.payload, v.status, s.last_error AS reason,
+       s.message ->> 'template' AS template_slug, s.message ->> 'language' AS language, v.payload, v.status,
+       s.last_error AS reason,
        CASE WHEN s.plan_after IS NULL AND s.finished_at IS NULL THEN s.next_run_at END AS next_run_at, s.last_run_at,
        s.last_missed_at, s.run_count, s.missed, s.overlap, s.ends_at, s.max_runs, s.spread_seconds, s.zone_release,
        s.is_test, s.created_by, s.created_at, s.updated_at

@@ -8,8 +8,10 @@ import pytest
 from psycopg import errors
 
 from mailqueue.db.fetch import Conn
+from mailqueue.templates.model import NewText
 from tests import make
 from tests.schedules import turning
+from tests.templates.making import published, put_in_force, version_of
 
 pytestmark = pytest.mark.anyio
 LATER = (datetime.now(UTC) + timedelta(days=1)).isoformat()
@@ -146,12 +148,33 @@ async def test_the_view_has_the_documented_columns_and_words(conn: Conn) -> None
         conn, "SELECT to_jsonb(v) FROM mailqueue.scheduled_emails AS v WHERE id = %s", made
     )
     assert set(found) >= {"id", "project_id", "name", "schedule_type", "run_at", "cron_expression"}
-    assert set(found) >= {"timezone", "payload", "status", "next_run_at", "last_run_at"}
+    assert set(found) >= {"timezone", "template_version_id", "payload", "status", "next_run_at"}
+    assert set(found) >= {"last_run_at", "run_count", "created_at"}
     assert (found["status"], found["run_count"], found["payload"]["to"]) == (
         "active",
         0,
         ["ann@example.com"],
     )
+
+
+@pytest.mark.parametrize("named", ["welcome", "welcome@published", "welcome@1", "welcome@2"])
+async def test_the_view_has_the_version_of_the_template_and_its_language(
+    conn: Conn, named: str
+) -> None:
+    project = await make.project_named(conn)
+    template = await published(conn, project, words=NewText("Hello", None, "Hello"))
+    second = await version_of(conn, template, NewText("Hello again", None, "Hello"))
+    await put_in_force(conn, template, second)
+    query = "SELECT id FROM mailqueue.template_versions WHERE version = 1"
+    first = await make.scalar(conn, query)
+    rule = DAILY | {"payload": {"to": ["ann@example.com"]}}
+    made = await turning.put(conn, template_slug=named, language="de", **rule)
+
+    query = """
+        SELECT template_version_id, language FROM mailqueue.scheduled_emails WHERE id = %s
+    """
+    expected = first if named == "welcome@1" else second.id
+    assert await make.rows(conn, query, made) == [(expected, "de")]
 
 
 async def test_services_name_schedules_in_sql(conn: Conn) -> None:

@@ -61,6 +61,8 @@ class Schedule(Value):
     """Time zone of the cron expression."""
     template_slug: str | None
     """Slug of the template, with `@` and its version if the schedule names one."""
+    language: str | None
+    """Language of the template, unless a recipient has one."""
     payload: Mapping[str, Any]
     """Recipients in `to`, variables and options of the emails."""
     status: ScheduleStatus

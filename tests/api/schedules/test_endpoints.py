@@ -70,6 +70,14 @@ async def test_the_documented_example_recurs_on_mondays(api: Calling) -> None:
     assert again.status_code == 409
 
 
+async def test_an_answer_has_the_language_of_a_schedule(api: Calling) -> None:
+    made = (await api.post(PATH, DIGEST | {"language": "de"})).json()
+    assert made["language"] == "de"
+    assert (await api.get(f"{PATH}/{made['id']}")).json() == made
+    own = {name: made[name] for name in (*DIGEST, "language")}
+    assert (await api.put(f"{PATH}/{made['id']}", own)).json()["language"] == "de"
+
+
 async def test_a_schedule_is_changed_paused_resumed_skipped_and_cancelled(api: Calling) -> None:
     made = (await api.post(PATH, DIGEST)).json()
     one = f"{PATH}/{made['id']}"
