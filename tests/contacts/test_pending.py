@@ -68,6 +68,34 @@ async def test_timed_events_end(conn: Conn, way: Way) -> None:
 
 
 @WAYS
+@pytest.mark.parametrize("is_claimed", [False, True])
+async def test_timed_events_that_name_the_address_end(
+    conn: Conn, way: Way, *, is_claimed: bool
+) -> None:
+    """Also one that a worker has; those of other persons and of test keys stay."""
+    await events.template(conn)
+    project = await make.project_named(conn)
+    [ann] = await people.added(conn, project, "ann@example.com")
+    query = """
+        SELECT mailqueue.put_timed_event('renewal', now(), template => 'welcome', recipient => %s,
+                                         is_test => %s)
+    """
+    for recipient in ("Ann <Ann@Example.com>", "bob@example.com"):
+        await make.scalar(conn, query, recipient, False)
+    await make.scalar(conn, query, "ann@example.com", True)
+    await events.make_due(conn)
+    claimed = await events.claim(conn) if is_claimed else []
+
+    await way(conn, project, ann)
+
+    await events.settle(conn, claimed)
+    await events.fire(conn)
+    query = "SELECT recipient_email, is_test FROM mailqueue.email_queue ORDER BY is_test"
+    kept = [("bob@example.com", False), ("ann@example.com", True)]
+    assert await make.rows(conn, query) == kept
+
+
+@WAYS
 async def test_runs_of_schedules_that_are_being_made_leave_it_out(conn: Conn, way: Way) -> None:
     """The contact of a list, and the one whose address a schedule names."""
     project = await make.project_named(conn)

@@ -228,6 +228,16 @@ BEGIN
      WHERE t.contact_id = p_contact AND t.outcome IS NULL;
     DELETE FROM mailqueue.sequence_enrollments AS e WHERE e.contact_id = p_contact AND e.finished_at IS NULL;
     DELETE FROM mailqueue.timed_events AS t WHERE t.contact_id = p_contact AND t.finished_at IS NULL;
+    -- Events that name the address have no contact that a worker locks: it undoes what it made where its claim is gone.
+    UPDATE mailqueue.timed_events AS t
+       SET status = 'cancelled', finished_at = clock_timestamp(), last_error = 'the contact was removed',
+           claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL
+     WHERE t.id = ANY (ARRAY(
+            SELECT e.id FROM mailqueue.timed_events AS e
+             WHERE e.project_id = p_project AND e.recipient IS NOT NULL AND e.finished_at IS NULL
+               AND e.is_test = v_is_test
+               AND mailqueue.address_key((mailqueue.split_mailbox(e.recipient)).address) = v_key
+             ORDER BY e.id FOR UPDATE));
     -- Runs take contacts from lists part by part, but have the addresses that their schedules name.
     INSERT INTO mailqueue.schedule_recipients (run_id, email_key, project_id, status, reason)
     SELECT r.id, v_key, p_project, 'rejected', 'the contact was removed' FROM mailqueue.schedule_runs AS r
