@@ -167,7 +167,7 @@ async def test_the_view_has_the_version_of_the_template_and_its_language(
     await put_in_force(conn, template, second)
     query = "SELECT id FROM mailqueue.template_versions WHERE version = 1"
     first = await make.scalar(conn, query)
-    rule = DAILY | {"payload": {"to": ["ann@example.com"]}}
+    rule: dict[str, Any] = DAILY | {"payload": {"to": ["ann@example.com"]}}
     made = await turning.put(conn, template_slug=named, language="de", **rule)
 
     query = """

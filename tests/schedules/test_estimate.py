@@ -37,6 +37,33 @@ async def test_it_compares_a_run_with_the_daily_limit_of_the_project(conn: Conn)
     assert await turning.queued(conn) == 0
 
 
+async def test_it_compares_a_run_with_the_daily_limits_of_the_accounts_together(conn: Conn) -> None:
+    await make.sender_account(conn, name="one", daily_limit=4)
+    await make.sender_account(conn, name="two", daily_limit=6)
+    away = await make.sender_account(conn, name="away", daily_limit=100)
+    await conn.execute(
+        "UPDATE mailqueue.sender_accounts SET status = 'paused' WHERE id = %s", [away]
+    )
+    made = await _to(conn, [f"n{n}@example.com" for n in range(25)])
+    of_one = await _to(conn, [f"n{n}@example.com" for n in range(25)], sender="two")
+    columns = "daily_limit, headroom, days"
+    assert await _estimate(conn, made, columns) == (10, 10, 3)
+    assert await _estimate(conn, of_one, columns) == (6, 6, 5)
+
+    limit = """
+        UPDATE mailqueue.limits SET daily_limit = 5
+         WHERE project_id = %s AND sender_account_id IS NULL RETURNING 1
+    """
+    assert await make.rows(conn, limit, await make.project_named(conn))
+    assert await _estimate(conn, made, columns) == (5, 5, 5)
+
+    await make.sender_account(conn, name="three")
+    await conn.execute(
+        "UPDATE mailqueue.limits SET daily_limit = NULL WHERE sender_account_id IS NULL"
+    )
+    assert await _estimate(conn, made, columns) == (None, None, None)
+
+
 async def test_a_recipient_of_several_lists_counts_once(conn: Conn) -> None:
     project = await make.project_named(conn)
     emails = ("ann@example.com", "bob@example.com", "cleo@example.com")

@@ -167,11 +167,13 @@ class ScheduleEstimate(Value):
     suppressed: int
     """How many of these are suppressed, and get no email."""
     daily_limit: int | None
-    """Recipients to which the project may send in a day; null: no limit."""
+    """Recipients to which the project may send in a day: by its own limit or by those of its active
+    sender accounts together, whichever is less; null: no limit."""
     sent_today: int
     """Recipients to which it has sent today."""
     headroom: int | None
-    """Recipients to which it may still send today; null: no limit."""
+    """Recipients to which it may still send today, by its limit and those of its accounts; null: no
+    limit."""
     days: int | None
     """Days that a run takes within the daily limit, without those that are suppressed; null: no
     limit."""

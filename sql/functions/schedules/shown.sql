@@ -76,12 +76,25 @@ BEGIN
      WHERE m.project_id = p_project AND m.sender_account_id IS NULL LIMIT 1;
     sent_today := coalesce(sent_today, 0);
     headroom := CASE WHEN daily_limit IS NOT NULL THEN greatest(daily_limit - sent_today, 0) END;
+    IF NOT s.is_test THEN
+        -- Its sender accounts together: if one has no limit, they have none.
+        SELECT CASE WHEN count(*) = count(h.daily_limit) THEN sum(h.daily_limit) END AS daily,
+               CASE WHEN count(*) = count(h.daily_limit) THEN sum(greatest(h.daily_limit - h.sent - h.reserved, 0))
+                    END AS room INTO v_more
+          FROM mailqueue.headroom(ARRAY(SELECT m.id FROM mailqueue.sender_accounts AS a
+                                          JOIN mailqueue.limits AS m ON m.sender_account_id = a.id
+                                         WHERE a.project_id = p_project AND a.status = 'active'
+                                           AND coalesce(s.message ->> 'sender', a.name) IN (a.name, a.id::text)),
+                                  clock_timestamp()) AS h;
+        daily_limit := least(daily_limit, v_more.daily);
+        headroom := least(headroom, v_more.room);
+    END IF;
     days := CASE WHEN daily_limit > 0
                  THEN 1 + ceil(greatest(recipients - suppressed - headroom, 0)::numeric / daily_limit)::integer END;
 END $$;
 COMMENT ON FUNCTION mailqueue.estimate_schedule(uuid, uuid) IS
     'Recipients of a run of a schedule, each once, how many of the first ones are suppressed, and how they compare '
-    'with the daily limit of the project. Changes nothing.';
+    'with the daily limits of the project and of its sender accounts. Changes nothing.';
 
 CREATE OR REPLACE FUNCTION mailqueue.why_schedule(p_id uuid) RETURNS text
 LANGUAGE plpgsql STABLE

@@ -73,8 +73,7 @@ async def in_quiet_hours(conn: Conn) -> UUID:
 
 
 async def above_the_cap(conn: Conn) -> UUID:
-    """Return a mail of project shop that waits since its recipient has had as many as there may be.
-    """
+    """Return a mail of project shop that waits as its recipient has had as many as there may be."""
     return await _held_back(conn, frequency_cap="1/7d")
 
 
