@@ -4,10 +4,11 @@ follow.
 
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 
 import mailqueue
 
@@ -20,12 +21,16 @@ class Hops:
     """The distinct functions of the capabilities that were entered."""
 
     def __init__(self) -> None:
-        self._codes: set[CodeType] = set()
+        self._codes: Counter[CodeType] = Counter()
 
     def enter(self, frame: FrameType, event: str, _arg: object) -> None:
         """Note a call; a profile function of Python."""
         if event == "call":
-            self._codes.add(frame.f_code)
+            self._codes[frame.f_code] += 1
+
+    def times(self, function: FunctionType) -> int:
+        """Return how often a function was called; not for coroutines, whose resuming counts too."""
+        return self._codes[function.__code__]
 
     @property
     def names(self) -> list[str]:

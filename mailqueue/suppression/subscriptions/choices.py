@@ -46,9 +46,8 @@ async def subscriptions_of(conn: Conn, reader: LinkRecipient) -> Subscriptions:
 
 async def unsubscribe(
     conn: Conn, reader: LinkRecipient, *, from_all: bool = False, origin: ChoiceOrigin
-) -> bool:
-    """Unsubscribe a recipient from the mail's category, or from all; return whether that changed
-    anything.
+) -> Subscriptions:
+    """Unsubscribe a recipient from the mail's category, or from all; return what it had before.
 
     Recipients cannot unsubscribe from transactional mail: a link in it unsubscribes from marketing.
     """
@@ -62,11 +61,14 @@ async def unsubscribe(
         choices.append(Choice(own.slug, SubscriptionState.OFF))
     elif not from_all:
         choices.append(Choice(EVERYTHING, SubscriptionState.OFF))
-    return await store.change(conn, reader, choices, origin=origin)
+    await store.change(conn, reader, choices, origin=origin)
+    return found
 
 
-async def subscribe_again(conn: Conn, reader: LinkRecipient, *, origin: ChoiceOrigin) -> bool:
-    """Undo `unsubscribe`, for whichever categories; return whether that changed anything."""
+async def subscribe_again(
+    conn: Conn, reader: LinkRecipient, *, origin: ChoiceOrigin
+) -> Subscriptions:
+    """Undo `unsubscribe`, for whichever categories; return what the recipient had before."""
     found = await subscriptions_of(conn, reader)
     choices = [Choice(EVERYTHING, SubscriptionState.ON)] if found.has_left_all else []
     choices += [
@@ -76,7 +78,8 @@ async def subscribe_again(conn: Conn, reader: LinkRecipient, *, origin: ChoiceOr
     ]
     required = {one.slug for one in found.categories if one.is_required}
     wanted = [one for one in choices if one.category not in required]
-    return await store.change(conn, reader, wanted, origin=origin)
+    await store.change(conn, reader, wanted, origin=origin)
+    return found
 
 
 save = store.change

@@ -5,11 +5,13 @@ from uuid import uuid4
 
 import pytest
 
+from mailqueue.api.public.recipient_page import Visit
 from mailqueue.core.secret import Secret
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.tracking.tokens import Token, TokenKind
 from tests import make
 from tests.api.support.recipient_links import ONE_CLICK, Leaving, leaving
+from tests.hops import hops
 
 pytestmark = pytest.mark.anyio
 
@@ -126,6 +128,20 @@ async def test_the_page_asks_from_what_and_does_it(shop: Leaving) -> None:
 
     assert (answer.status_code, 'role="status"' in answer.text) == (200, True)
     assert [await shop.gets(who, one) for one in ("news", "marketing")] == [False, True]
+
+
+@pytest.mark.parametrize("action", ["unsubscribe", "subscribe"])
+async def test_what_is_read_before_the_change_is_the_page_after_it(
+    shop: Leaving, action: str
+) -> None:
+    link = await shop.link_to(somebody(), "news")
+    assert (await shop.http.get(link)).status_code == 200
+
+    with hops() as entered:
+        answer = await shop.http.post(link, data={"action": action, "scope": "category"})
+
+    assert (answer.status_code, 'role="status"' in answer.text) == (200, True)
+    assert entered.times(Visit.connection) == 1
 
 
 async def test_unsubscribing_from_all_spares_required_mail(shop: Leaving) -> None:
