@@ -38,9 +38,7 @@ async def unsubscribe(visit: Visit) -> Response:
         if action == "subscribe":
             found = await choices.subscribe_again(conn, visit.reader, origin=origin)
         else:
-            found = await choices.unsubscribe(
-                conn, visit.reader, from_all=from_all, origin=origin
-            )
+            found = await choices.unsubscribe(conn, visit.reader, from_all=from_all, origin=origin)
     if is_one_click:
         return plain("done_title", words=visit.words)  # mail programs show no page
     return _page(visit, "again" if action == "subscribe" else "done", found, was_all=from_all)

@@ -14,10 +14,17 @@ from pydantic import Field
 from starlette.responses import Response
 
 from mailqueue.api.compat.model import contact_endpoint
-from mailqueue.api.compat.named_lists import NameOfList, add_named, name_of, newest_first, rename
+from mailqueue.api.compat.named_lists import NameOfList, add_named, name_of, rename
 from mailqueue.api.compat.reading import query_of
 from mailqueue.api.compat.sendgrid.marketing.answers import counted, job_answer
-from mailqueue.api.compat.sendgrid.marketing.contact_model import Ids, shown
+from mailqueue.api.compat.sendgrid.marketing.contact_model import Ids
+from mailqueue.api.compat.sendgrid.marketing.named import (
+    MAX_LISTED,
+    all_of,
+    check_free,
+    find_of,
+    sample_of,
+)
 from mailqueue.api.compat.sendgrid.suppressions import body_of, no_content, refuse_subuser
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.origin import origin_of
@@ -25,11 +32,8 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contacts import lists
 from mailqueue.contract.contacts import ContactList
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import InvalidField
 
-MAX_LISTED = 100
-"""Lists of a page, whose contacts are counted."""
-MAX_SAMPLE = 50
 _PATH = "/v3/marketing/lists"
 
 
@@ -69,7 +73,7 @@ async def create(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     body = await body_of(call, NamedList)
     async with call.in_one_transaction():
-        await _check_free(call, body.name)
+        await check_free(call, body.name, is_segment=False)
         made = await add_named(call, body.name, otherwise="list")
         (document,) = await _all_shown(call, [made])
     return json_answer(document, status=HTTPStatus.CREATED)
@@ -79,7 +83,7 @@ async def index(call: RequestContext) -> Response:
     """List lists, newest first."""
     refuse_subuser(call.request)
     query = query_of(call, MarketingListsQuery)
-    found = await _lists(call)
+    found = await all_of(call, is_segment=False)
     ids = [one.id for one in found]
     if query.page_token is not None:
         if query.page_token not in ids:
@@ -100,11 +104,8 @@ async def show(call: RequestContext) -> Response:
     one = await list_of(call, call.id("list_id"))
     (document,) = await _all_shown(call, [one])
     if query.contact_sample:
-        project_id = call.caller.project_id
         async with call.connection() as conn:
-            page = await lists.members(conn, project_id, one.name, after=None, limit=MAX_SAMPLE)
-            ids = await lists.of_contacts(conn, project_id, [each.id for each in page.data])
-        document["contact_sample"] = [shown(each, ids.get(each.id, ())) for each in page.data]
+            document["contact_sample"] = await sample_of(call, one, conn)
     return json_answer(document)
 
 
@@ -116,7 +117,7 @@ async def change(call: RequestContext) -> Response:
     async with call.in_one_transaction():
         one = await list_of(call, call.id("list_id"))
         if body.name != name_of(one):
-            await _check_free(call, body.name)
+            await check_free(call, body.name, is_segment=False)
         (document,) = await _all_shown(call, [await rename(call, one, body.name)])
     return json_answer(document)
 
@@ -164,27 +165,7 @@ async def list_of(call: RequestContext, list_id: UUID) -> ContactList:
     Raises:
         NotFound: the project has no such list, or a condition selects its contacts.
     """
-    async with call.connection() as conn:
-        one = await lists.find(conn, call.caller.project_id, list_id)
-    if one.condition is not None:
-        raise NotFound("list", list_id)
-    return one
-
-
-async def _lists(call: RequestContext) -> list[ContactList]:
-    async with call.connection() as conn:
-        found = await lists.list_(conn, call.caller.project_id)
-    return newest_first([one for one in found if one.condition is None])
-
-
-async def _check_free(call: RequestContext, name: str) -> None:
-    """Check that no list has a name.
-
-    Raises:
-        InvalidField: one has.
-    """
-    if any(name_of(one) == name for one in await _lists(call)):
-        raise InvalidField("name", "is the name of another list")
+    return await find_of(call, list_id, is_segment=False)
 
 
 async def _all_shown(call: RequestContext, found: Sequence[ContactList]) -> list[dict[str, Any]]:

@@ -17,9 +17,16 @@ from starlette.responses import Response
 
 from mailqueue.analytics import spans
 from mailqueue.api.compat.model import contact_endpoint
-from mailqueue.api.compat.named_lists import add_named, name_of, newest_first, rename
+from mailqueue.api.compat.named_lists import add_named, name_of, rename
 from mailqueue.api.compat.reading import query_of
-from mailqueue.api.compat.sendgrid.marketing.contact_model import Ids, shown
+from mailqueue.api.compat.sendgrid.marketing.contact_model import Ids
+from mailqueue.api.compat.sendgrid.marketing.named import (
+    MAX_LISTED,
+    all_of,
+    check_free,
+    find_of,
+    sample_of,
+)
 from mailqueue.api.compat.sendgrid.suppressions import body_of, refuse_subuser
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
@@ -28,12 +35,9 @@ from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import RequestModel
 from mailqueue.contacts import lists
 from mailqueue.contract.contacts import ContactList
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 
-MAX_LISTED = 100
-"""Segments of an answer, whose contacts are counted: the newest."""
-MAX_SAMPLE = 50
 LONGEST_READING = timedelta(seconds=5)
 """The time that a statement may take which counts or shows contacts of segments."""
 T = TypeVar("T")
@@ -77,7 +81,7 @@ async def create(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     body = await body_of(call, NewSegment)
     async with call.in_one_transaction():
-        await _check_free(call, body.name)
+        await check_free(call, body.name, is_segment=True)
         made = await add_named(call, body.name, otherwise="segment")
         made = await _conditioned(call, made, body.query_dsl)
     document = await _whole(call, made, has_sample=True)
@@ -88,7 +92,11 @@ async def index(call: RequestContext) -> Response:
     """List the newest segments."""
     refuse_subuser(call.request)
     query = query_of(call, SegmentsQuery)
-    found = [one for one in await _segments(call) if query.ids is None or one.id in query.ids]
+    found = [
+        one
+        for one in await all_of(call, is_segment=True)
+        if query.ids is None or one.id in query.ids
+    ]
     if query.parent_list_ids is not None and not query.no_parent_list_id:
         found = []
     page = found[: min(query.page_size, MAX_LISTED)]
@@ -111,7 +119,7 @@ async def change(call: RequestContext) -> Response:
     async with call.in_one_transaction():
         one = await _found(call)
         if body.name is not None and body.name != name_of(one):
-            await _check_free(call, body.name)
+            await check_free(call, body.name, is_segment=True)
             one = await rename(call, one, body.name)
         if body.query_dsl is not None:
             one = await _conditioned(call, one, body.query_dsl)
@@ -149,28 +157,7 @@ async def _found(call: RequestContext) -> ContactList:
     Raises:
         NotFound: the project has no such list, or no condition selects its contacts.
     """
-    segment_id = call.id("segment_id")
-    async with call.connection() as conn:
-        one = await lists.find(conn, call.caller.project_id, segment_id)
-    if one.condition is None:
-        raise NotFound("segment", segment_id)
-    return one
-
-
-async def _segments(call: RequestContext) -> list[ContactList]:
-    async with call.connection() as conn:
-        found = await lists.list_(conn, call.caller.project_id)
-    return newest_first([one for one in found if one.condition is not None])
-
-
-async def _check_free(call: RequestContext, name: str) -> None:
-    """Check that no segment has a name.
-
-    Raises:
-        InvalidField: one has.
-    """
-    if any(name_of(one) == name for one in await _segments(call)):
-        raise InvalidField("name", "is the name of another segment")
+    return await find_of(call, call.id("segment_id"), is_segment=True)
 
 
 async def _all_listed(call: RequestContext, found: Sequence[ContactList]) -> list[dict[str, Any]]:
@@ -196,19 +183,12 @@ async def _all_listed(call: RequestContext, found: Sequence[ContactList]) -> lis
 
 async def _whole(call: RequestContext, one: ContactList, *, has_sample: bool) -> dict[str, Any]:
     (document,) = await _all_listed(call, [one])
-    sample = await _in_time(call, partial(_sample, call, one)) if has_sample else None
+    sample = await _in_time(call, partial(sample_of, call, one)) if has_sample else None
     return {**document, "query_dsl": one.condition, "contacts_sample": sample or []}
 
 
 async def _sizes(call: RequestContext, found: Sequence[ContactList], conn: Conn) -> list[int]:
     return await lists.sizes(conn, call.caller.project_id, [one.id for one in found])
-
-
-async def _sample(call: RequestContext, one: ContactList, conn: Conn) -> list[dict[str, Any]]:
-    project_id = call.caller.project_id
-    page = await lists.members(conn, project_id, one.name, after=None, limit=MAX_SAMPLE)
-    ids = await lists.of_contacts(conn, project_id, [each.id for each in page.data])
-    return [shown(each, ids.get(each.id, ())) for each in page.data]
 
 
 async def _in_time(call: RequestContext, read: Callable[[Conn], Awaitable[T]]) -> T | None:

@@ -31,18 +31,32 @@ class SenderBox(StrictRequestModel):
     name: _Text | None = None
 
 
-class SenderFields(StrictRequestModel):
-    """The body of POST and PATCH of /v3/marketing/senders and /v3/senders."""
+class PlacedFields(StrictRequestModel):
+    """What the bodies of both kinds of senders have: a name, and most of a postal address."""
 
     nickname: _Text | None = None
-    sender: SenderBox | None = Field(default=None, alias="from")
-    reply_to: SenderBox | None = None
     address_1: _Text | None = Field(default=None, alias="address")
-    address_2: _Text | None = None
     city: _Text | None = None
     state: _Text | None = None
     zip: _Text | None = None
     country: _Text | None = None
+
+    def placed(self, second_line: str | None) -> dict[str, str | None]:
+        """Return what is stored of the name and the postal address. Pure."""
+        return {
+            "nickname": self.nickname,
+            "address": self.address_1,
+            "address_2": second_line,
+            **{name: getattr(self, name) for name in ("city", "state", "zip", "country")},
+        }
+
+
+class SenderFields(PlacedFields):
+    """The body of POST and PATCH of /v3/marketing/senders and /v3/senders."""
+
+    sender: SenderBox | None = Field(default=None, alias="from")
+    reply_to: SenderBox | None = None
+    address_2: _Text | None = None
 
     @property
     def address(self) -> str | None:
@@ -62,30 +76,22 @@ class SenderFields(StrictRequestModel):
         """
         box, reply = self.sender or SenderBox(), self.reply_to or SenderBox()
         given = {
-            "nickname": self.nickname,
             "name": box.name,
             "reply_to": reply.email,
             "reply_to_name": reply.name,
-            "address": self.address_1,
-            **{name: getattr(self, name) for name in _PLACE if name != "address"},
+            **self.placed(self.address_2),
         }
         return _checked(given, self.field_of("reply_to"))
 
 
-class VerifiedSenderFields(StrictRequestModel):
+class VerifiedSenderFields(PlacedFields):
     """The body of POST and PATCH of /v3/verified_senders."""
 
-    nickname: _Text | None = None
     from_email: _Text | None = None
     from_name: _Text | None = None
     reply_to: _Text | None = None
     reply_to_name: _Text | None = None
-    address_1: _Text | None = Field(default=None, alias="address")
     address2: _Text | None = None
-    city: _Text | None = None
-    state: _Text | None = None
-    zip: _Text | None = None
-    country: _Text | None = None
 
     @property
     def address(self) -> str | None:
@@ -104,13 +110,10 @@ class VerifiedSenderFields(StrictRequestModel):
             InvalidField: the reply address is none.
         """
         given = {
-            "nickname": self.nickname,
             "name": self.from_name,
             "reply_to": self.reply_to,
             "reply_to_name": self.reply_to_name,
-            "address": self.address_1,
-            "address_2": self.address2,
-            **{name: getattr(self, name) for name in ("city", "state", "zip", "country")},
+            **self.placed(self.address2),
         }
         return _checked(given, "reply_to")
 
