@@ -158,12 +158,11 @@ BEGIN
                         WHERE t IS NULL OR t = '' OR length(t) > 128 OR t ~ '[\u0001-\u001f\u007f]') THEN
             PERFORM mailqueue.refuse('tags', 'at most 20 tags of 1 to 128 characters');
         END IF;
-        IF q.custom_data IS NOT NULL THEN
-            IF q.template IS NULL THEN
-                v_fault := mailqueue.json_fault(q.custom_data, 64);
-            ELSIF length(q.custom_data::text) > 65536 THEN   -- with_template() checked both of its parts
-                v_fault := 'at most 64 KiB';
-            END IF;
+        IF q.custom_data = 'null' THEN   -- the archive has one null
+            q.custom_data := NULL;
+        ELSIF q.custom_data IS NOT NULL THEN   -- with_template() checked both of its parts
+            v_fault := CASE WHEN q.template IS NULL THEN mailqueue.json_fault(q.custom_data, 64)
+                            WHEN length(q.custom_data::text) > 65536 THEN 'at most 64 KiB' END;
             IF v_fault IS NOT NULL THEN
                 PERFORM mailqueue.refuse('custom_data', v_fault);
             END IF;
@@ -200,11 +199,12 @@ BEGIN
     END IF;
     IF q.tracking_token IS NOT NULL THEN
         PERFORM mailqueue.check_text('tracking_token', q.tracking_token, 100);
-        IF q.tracking_token = '' OR jsonb_typeof(q.custom_data) <> 'object' THEN
+        IF q.tracking_token = '' OR jsonb_typeof(q.custom_data) NOT IN ('object', 'null') THEN
             PERFORM mailqueue.refuse('tracking_token',
                                      '1 to 100 characters are needed, and an object as custom_data, which keeps them');
         END IF;
-        q.custom_data := coalesce(q.custom_data, '{}') || jsonb_build_object('tracking_token', q.tracking_token);
+        q.custom_data := coalesce(nullif(q.custom_data, 'null'), '{}')
+                         || jsonb_build_object('tracking_token', q.tracking_token);
     END IF;
     q.tracking_token := NULL; q.max_retries := NULL; q.next_retry_at := NULL;
     RETURN q;

@@ -96,11 +96,11 @@ BEGIN
         PERFORM mailqueue.refuse('custom_data', mailqueue.json_fault(q.custom_data, 64));
     END IF;
     PERFORM mailqueue.check_variables(q.variables, t.variables_schema, w.needs);
-    IF q.custom_data IS NOT NULL AND (jsonb_typeof(q.custom_data) <> 'object' OR q.custom_data ? 'variables') THEN
+    IF jsonb_typeof(q.custom_data) NOT IN ('object', 'null') OR q.custom_data ? 'variables' THEN
         PERFORM mailqueue.refuse('custom_data',
                                  'with a template an object is needed, without variables, which are kept there');
     END IF;
-    q.custom_data := coalesce(q.custom_data, '{}') || jsonb_build_object('variables', q.variables);
+    q.custom_data := coalesce(nullif(q.custom_data, 'null'), '{}') || jsonb_build_object('variables', q.variables);
     q.variables := NULL;
     q.category := coalesce(q.category, t.category);
     q.template_version_id := t.version_id;

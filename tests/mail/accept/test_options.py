@@ -7,8 +7,10 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn
+from mailqueue.templates.model import NewText
 from tests import make
 from tests.mail.accept.intakes import NotAccepted, by_batch, by_enqueue, plain
+from tests.templates.making import published
 
 pytestmark = pytest.mark.anyio
 
@@ -177,3 +179,30 @@ async def test_equal_contents_of_a_batch_are_stored_once(conn: Conn) -> None:
           FROM mailqueue.email_queue AS q
           JOIN mailqueue.email_contents AS c ON c.id = q.content_id"""
     assert await make.scalar(conn, right) is True
+
+
+JSON_NULL = "'null'::jsonb"
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "kept"),
+    [
+        ("subject, text_body", "'Hello', 'Hi'", None),
+        ("subject, text_body, tracking_token", "'Hello', 'Hi', 't-1'", {"tracking_token": "t-1"}),
+        ("template", "'news'", {"variables": {}}),
+    ],
+)
+async def test_custom_data_that_is_a_json_null_is_stored_as_none(
+    conn: Conn, columns: str, values: str, kept: dict[str, Any] | None
+) -> None:
+    """The archive writes both as one null, so that the one would come back as the other."""
+    await published(conn, None, slug="news", words=NewText("News", "<p>News</p>", "News"))
+
+    email = await make.scalar(
+        conn,
+        f"INSERT INTO mailqueue.email_queue (recipient_email, custom_data, {columns})"
+        f" VALUES ('ann@example.com', {JSON_NULL}, {values}) RETURNING id",
+    )
+
+    query = "SELECT custom_data, custom_data IS NULL FROM mailqueue.email_queue WHERE id = %s"
+    assert await make.rows(conn, query, email) == [(kept, kept is None)]
