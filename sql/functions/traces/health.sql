@@ -33,7 +33,7 @@ AS $$
                      coalesce(e.last_error, CASE WHEN e.is_blocked THEN 'a transaction that writes mail is open'
                                                  ELSE 'more is written than is exported' END))
                 ELSE format('traces were exported up to %s', e.since) END,
-           CASE WHEN NOT e.is_running OR NOT e.is_late THEN NULL
+           CASE WHEN (e.is_running AND e.is_late) IS NOT TRUE THEN NULL
                 WHEN e.last_error IS NOT NULL
                 THEN 'see whether the collector of MAILQUEUE_TRACES_URL runs; after a day traces are left out'
                 WHEN e.is_blocked THEN 'SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start LIMIT 3'
