@@ -36,6 +36,7 @@ _DIGITS = re.compile(r"\d+")
 _QUEUED = ("pending", "assigned")
 _OPTIONS = {"recipient_email": "--to", "html_body": "--html-file", "text_body": "--text"}
 """Options of fields that are not named like them."""
+_FIELD = re.compile(rf"\b({'|'.join(_OPTIONS)})\b")
 
 
 @click.command(
@@ -131,12 +132,13 @@ def send(
 
 
 def by_option(command: click.Command, fault: InvalidField) -> InvalidField:
-    """Return a fault that names the option of a command in place of the field. Pure."""
+    """Return a fault that names options of a command in place of fields. Pure."""
     options = dict(_OPTIONS)
     for one in command.params:
         if isinstance(one, click.Option) and one.name is not None:
             options[one.name] = one.opts[0]
-    return InvalidField(options.get(fault.field, fault.field), fault.why, fault.refusal)
+    why = _FIELD.sub(lambda found: _OPTIONS[found[0]], fault.why)
+    return InvalidField(options.get(fault.field, fault.field), why, fault.refusal)
 
 
 async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> SentAndExplained:

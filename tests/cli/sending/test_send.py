@@ -106,7 +106,7 @@ def test_the_same_key_gives_the_same_mail(on_fresh_db: Cli) -> None:
     [
         (("--to", "ann@@example.com", "--subject", "s", "--text", "t"), "--to: "),
         (("--to", "a@example.com", "--subject", " ", "--text", "t"), "--subject: a subject is"),
-        (("--to", "a@example.com", "--subject", "s"), "--html-file: html_body or text_body"),
+        (("--to", "a@example.com", "--subject", "s"), "--html-file: --html-file or --text is"),
         (("--to", "a@example.com", "--subject", "a\nb", "--text", "t"), "--subject: control char"),
         ((*HELLO[1:], "--project", "nowhere"), '--project: there is no project "nowhere"'),
         ((*HELLO[1:], "--sender", "nobody"), '--sender: this project has no sender account "nob'),
