@@ -1,7 +1,6 @@
 """Pages that create an A/B test, send it to recipients, decide it by hand and cancel it."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -120,14 +119,9 @@ def wanted_of(form: NewAbTestForm) -> dict[str, Any]:
     return wanted | ({"html": form.html} if form.html else {})
 
 
-async def first_recipients(context: PageContext, conn: Conn) -> Mapping[str, str]:
-    """Return what the form of recipients holds at first: nothing.
-
-    Raises:
-        NotFound: there is no such test.
-    """
-    await find_test(context, conn)
-    return {"recipients": ""}
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the test of the path."""
+    return (await find_test(context, conn)).name
 
 
 async def add_recipients(context: PageContext, conn: Conn, form: AbTestRecipientsForm) -> str:
@@ -229,24 +223,28 @@ PAGES = (
         f"{AB_TEST}/recipients",
         Right.CONTROL,
         FormPage(
-            "Send the test to recipients",
+            "Send to recipients the test",
             "Send the test",
             AbTestRecipientsForm,
             add_recipients,
             consequence="Those in the sample get a variant now, the others wait for the answer. A "
             "recipient gets one email of a test, however often it is added.",
-            first=first_recipients,
+            named=name,
         ),
     ),
     *button_pages(
         f"{AB_TEST}/choose-{{variant}}",
         Right.CONTROL,
-        ActPage("Choose", "Choose this variant", preview_choice, choose, is_destructive=True),
+        ActPage(
+            "Choose variant", "Choose this variant", preview_choice, choose, is_destructive=True
+        ),
     ),
     *button_pages(
         f"{AB_TEST}/cancel",
         Right.CONTROL,
-        ActPage("Cancel", "Cancel the test", preview_cancellation, cancel, is_destructive=True),
+        ActPage(
+            "Cancel the test", "Cancel the test", preview_cancellation, cancel, is_destructive=True
+        ),
         step_up=True,
     ),
 )

@@ -125,7 +125,7 @@ PAGES = (
         Right.CONTROL,
         FormPage(
             "Replay dead letters",
-            "Replay",
+            "Replay the messages",
             ReplayForm,
             replay_many,
             lead=f"The {letters.REPLAY_LETTERS} oldest that wait are read again, and handled by "
@@ -137,6 +137,6 @@ PAGES = (
     *button_pages(
         f"{LETTER}/replay",
         Right.CONTROL,
-        ActPage("Replay", "Replay", preview_one, replay_one),
+        ActPage("Replay", "Replay the message", preview_one, replay_one),
     ),
 )

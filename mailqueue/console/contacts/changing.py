@@ -72,6 +72,11 @@ class ContactForm(PersonForm):
     as it was shown to the person"""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the address of the contact of the path."""
+    return (await _found(context, conn)).email
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of a contact holds at first."""
     found = await _found(context, conn)
@@ -246,11 +251,12 @@ PAGES = (
         Right.MANAGE_RECIPIENTS,
         FormPage(
             "Change the contact",
-            "Save",
+            "Save the contact",
             ContactForm,
             change,
             consequence="Emails that are made from now on have what is saved here. A field that is "
             "emptied, and an attribute whose line is deleted, is removed.",
+            named=name,
             first=first,
         ),
     ),

@@ -62,20 +62,15 @@ class MembersForm(FormSchema):
     """Addresses of contacts, one a line"""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the list of the path."""
+    return (await _found(context, conn)).name
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of a list holds at first."""
     found = await _found(context, conn)
     return {name: str(getattr(found, name) or "") for name in ListForm.model_fields}
-
-
-async def first_members(context: PageContext, conn: Conn) -> Mapping[str, str]:
-    """Return what the form of members holds at first: nothing.
-
-    Raises:
-        NotFound: there is no such list.
-    """
-    await _found(context, conn)
-    return {"contacts": ""}
 
 
 async def add(context: PageContext, conn: Conn, form: NewListForm) -> str:
@@ -184,10 +179,11 @@ PAGES = (
         Right.MANAGE_RECIPIENTS,
         FormPage(
             "Change the list",
-            "Save",
+            "Save the list",
             ListForm,
             change,
             consequence="What is sent to the list later goes to the members that it has then.",
+            named=name,
             first=first,
         ),
     ),
@@ -195,25 +191,25 @@ PAGES = (
         f"{LIST}/add",
         Right.MANAGE_RECIPIENTS,
         FormPage(
-            "Add members",
+            "Add members to the list",
             "Add the members",
             MembersForm,
             add_members,
             consequence="No email is sent by this, except one that asks to confirm, where the list "
             "needs that.",
-            first=first_members,
+            named=name,
         ),
     ),
     *form_pages(
         f"{LIST}/take-out",
         Right.MANAGE_RECIPIENTS,
         FormPage(
-            "Remove members",
+            "Remove members from the list",
             "Remove the members",
             MembersForm,
             remove_members,
             consequence="The contacts stay; they get no more emails to this list.",
-            first=first_members,
+            named=name,
         ),
     ),
     *button_pages(

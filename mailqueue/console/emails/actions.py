@@ -13,6 +13,8 @@ class EmailAction:
 
     name: str
     label: str
+    button: str
+    """The words of the button on the page that says what will happen."""
     right: Right
     done: str
     """The sentence that is shown afterwards."""
@@ -36,12 +38,14 @@ ACTIONS: Mapping[str, EmailAction] = {
         EmailAction(
             "release",
             "Release",
+            "Release the email",
             Right.CONTROL,
             "The email was released.",
             {"": "It returns to the queue, and is sent as soon as the limits allow."},
         ),
         EmailAction(
             "resend",
+            "Send again",
             "Send again",
             Right.RESEND,
             "The email is queued to be sent again.",
@@ -57,6 +61,7 @@ ACTIONS: Mapping[str, EmailAction] = {
         EmailAction(
             "hold",
             "Hold",
+            "Hold the email",
             Right.CONTROL,
             "The email is held.",
             {
@@ -67,6 +72,7 @@ ACTIONS: Mapping[str, EmailAction] = {
         EmailAction(
             "cancel",
             "Cancel",
+            "Cancel the email",
             Right.CONTROL,
             "The email was cancelled, or is being cancelled.",
             {
@@ -79,6 +85,7 @@ ACTIONS: Mapping[str, EmailAction] = {
         EmailAction(
             "move",
             "Move",
+            "Move the email",
             Right.CONTROL,
             "The email was moved to the sender account.",
             {
@@ -88,6 +95,7 @@ ACTIONS: Mapping[str, EmailAction] = {
         ),
         EmailAction(
             "was_sent",
+            "It was sent",
             "It was sent",
             Right.CONTROL,
             "The email is finished as sent.",
@@ -99,6 +107,7 @@ ACTIONS: Mapping[str, EmailAction] = {
         ),
         EmailAction(
             "was_not_sent",
+            "It was not sent",
             "It was not sent",
             Right.CONTROL,
             "The email is queued to be sent.",

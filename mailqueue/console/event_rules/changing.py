@@ -75,6 +75,11 @@ class NewEventRuleForm(EventRuleForm, RuleNameForm):
     """The form of a new rule: its name first."""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the rule of the path."""
+    return (await find_rule(context, conn)).name
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of a rule holds at first."""
     found = await find_rule(context, conn)
@@ -192,27 +197,28 @@ PAGES = (
         Right.CONFIGURE,
         FormPage(
             "Change the event rule",
-            "Save",
+            "Save the rule",
             EventRuleForm,
             change,
             consequence="It acts so on events that come from now on; on one event it acts once.",
+            named=name,
             first=first,
         ),
     ),
     *button_pages(
         f"{RULE}/enable",
         Right.CONFIGURE,
-        ActPage("Enable", "Enable the rule", preview_enabling, enable),
+        ActPage("Enable the rule", "Enable the rule", preview_enabling, enable),
     ),
     *button_pages(
         f"{RULE}/pause",
         Right.CONFIGURE,
-        ActPage("Pause", "Pause the rule", preview_pause, pause),
+        ActPage("Pause the rule", "Pause the rule", preview_pause, pause),
     ),
     *button_pages(
         f"{RULE}/remove",
         Right.CONFIGURE,
-        ActPage("Remove", "Remove the rule", preview_removal, remove, is_destructive=True),
+        ActPage("Remove the rule", "Remove the rule", preview_removal, remove, is_destructive=True),
         step_up=True,
     ),
 )

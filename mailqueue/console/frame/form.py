@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Generic
 
@@ -35,6 +36,8 @@ class FormPage(Generic[Form]):
     consequence: str = ""
     on_installation: bool = False
     """Whether the verb acts on the installation, not on the project in the path."""
+    named: Callable[[PageContext, Conn], Awaitable[str]] | None = None
+    """Returns the name of what is changed, which stands behind the title."""
     first: Callable[[PageContext, Conn], Awaitable[Mapping[str, str]]] | None = None
     """Returns what is in the fields at first, where the form changes something. The form is refused
     if that is no longer so when it is sent.
@@ -44,12 +47,11 @@ class FormPage(Generic[Form]):
         """Show the form; a link may fill it in."""
         given = context.request.query_params
         if self.first is None:
-            return self._shown(context, typed_of(self.schema, given))
-        lent = context.installation() if self.on_installation else context.connection()
-        async with lent as conn:
+            return await self._shown(context, typed_of(self.schema, given))
+        async with self._lent(context) as conn:
             first = await self.first(context, conn)
         typed = typed_of(self.schema, {**first, **given})
-        return self._shown(context, typed, version=version_of(first))
+        return await self._shown(context, typed, version=version_of(first))
 
     async def act(self, context: PageContext) -> Response:
         """Do what the form says, once."""
@@ -57,7 +59,7 @@ class FormPage(Generic[Form]):
         values, faults = read_as(self.schema, context.form)
         if values is None:
             shown = {name: sentence(why) for name, why in faults.items()}
-            return self._shown(context, typed, shown, version=version)
+            return await self._shown(context, typed, shown, version=version)
         try:
             async with context.acting_once(on_installation=self.on_installation) as conn:
                 if self.first is not None:
@@ -69,12 +71,12 @@ class FormPage(Generic[Form]):
             known = exc.field in typed
             why = sentence(exc.why if known else f"{exc.field}: {exc.why}")
             faults = {exc.field if known else "": why}
-            return self._shown(context, typed, faults, version=version)
+            return await self._shown(context, typed, faults, version=version)
         except (Conflict, ProjectFull) as exc:
-            return self._shown(context, typed, {"": sentence(str(exc))}, version=version)
+            return await self._shown(context, typed, {"": sentence(str(exc))}, version=version)
         return context.redirect(after)
 
-    def _shown(
+    async def _shown(
         self,
         context: PageContext,
         typed: Mapping[str, str],
@@ -82,16 +84,24 @@ class FormPage(Generic[Form]):
         *,
         version: str = "",
     ) -> Response:
+        name = ""
+        if self.named is not None:
+            async with self._lent(context) as conn:
+                name = await self.named(context, conn)
         return context.form_page(
             "frame/form.html",
             typed,
             faults,
             form=self,
+            name=name,
             version=version,
             fields=fields_of(self.schema),
             path=context.request.url.path,
             back=_above(context),
         )
+
+    def _lent(self, context: PageContext) -> AbstractAsyncContextManager[Conn]:
+        return context.installation() if self.on_installation else context.connection()
 
 
 def form_pages(

@@ -55,6 +55,11 @@ class SkipForm(FormSchema):
     the receiver's log has it, and so has mailqueue.outbox_message"""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the outbox of the path."""
+    return (await find_outbox(context, conn)).name
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of an outbox holds at first."""
     found = await find_outbox(context, conn)
@@ -93,12 +98,6 @@ async def change(context: PageContext, conn: Conn, form: OutboxForm) -> str:
     if found.events != events:
         await outboxes.change_events(conn, project, found.name, events=events, by=by)
     return _path(context, found.name, "changed")
-
-
-async def first_skipped(context: PageContext, conn: Conn) -> Mapping[str, str]:
-    """Return what the form of a message holds at first: nothing, if there is the outbox."""
-    await find_outbox(context, conn)
-    return {}
 
 
 async def skip(context: PageContext, conn: Conn, form: SkipForm) -> str:
@@ -157,10 +156,11 @@ PAGES = (
         Right.CONFIGURE,
         FormPage(
             "Change the outbox",
-            "Save",
+            "Save the outbox",
             OutboxForm,
             change,
             consequence="Messages that wait are published to the new target.",
+            named=name,
             first=first,
         ),
     ),
@@ -168,19 +168,21 @@ PAGES = (
         f"{OUTBOX}/skip",
         Right.CONFIGURE,
         FormPage(
-            "Leave out a message",
-            "Leave it out",
+            "Leave out a message of the outbox",
+            "Leave out the message",
             SkipForm,
             skip,
             consequence="It is never published. Those after it are.",
-            first=first_skipped,
+            named=name,
         ),
         step_up=True,
     ),
     *button_pages(
         f"{OUTBOX}/remove",
         Right.CONFIGURE,
-        ActPage("Remove", "Remove the outbox", preview_removal, remove, is_destructive=True),
+        ActPage(
+            "Remove the outbox", "Remove the outbox", preview_removal, remove, is_destructive=True
+        ),
         step_up=True,
     ),
 )

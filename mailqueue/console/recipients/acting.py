@@ -31,7 +31,9 @@ class RecipientAction:
     """One thing that can be done with a recipient, and its consequence in words."""
 
     name: str
-    label: str
+    title: str
+    """What is done, before the address."""
+    button: str
     consequence: str
     done: str
     act: RecipientAct
@@ -70,7 +72,8 @@ ACTIONS: Mapping[str, RecipientAction] = {
     for each in (
         RecipientAction(
             "suppress",
-            "Suppress",
+            "Suppress the address",
+            "Suppress the address",
             "No email is sent to this address by this project any more, whether it waits already "
             "or is accepted later. With a category, only email of the category is not sent.",
             "The address is suppressed.",
@@ -79,6 +82,7 @@ ACTIONS: Mapping[str, RecipientAction] = {
         ),
         RecipientAction(
             "lift",
+            "Lift the suppression of",
             "Lift the suppression",
             "All suppressions of this address in this project end, and email that is accepted from "
             "now on is sent to it. If it bounced or complained before, it may do so again, which "
@@ -89,7 +93,8 @@ ACTIONS: Mapping[str, RecipientAction] = {
         ),
         RecipientAction(
             "erase",
-            "Erase",
+            "Erase what is stored about",
+            "Erase the data",
             "Everything that this project stores about the person is erased: the address, "
             "messages sent to it alone, their files, events, and records in the archive. Email "
             "that waits is cancelled. Counts stay, and suppressions go on by a hash. It cannot be "

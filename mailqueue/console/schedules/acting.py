@@ -115,23 +115,33 @@ PAGES = (
     *button_pages(
         f"{SCHEDULE}/pause",
         Right.CONTROL,
-        ActPage("Pause", "Pause the schedule", preview_pause, pause),
+        ActPage("Pause the schedule", "Pause the schedule", preview_pause, pause),
     ),
     *button_pages(
         f"{SCHEDULE}/resume",
         Right.CONTROL,
-        ActPage("Resume", "Resume the schedule", preview_resumption, resume),
+        ActPage("Resume the schedule", "Resume the schedule", preview_resumption, resume),
     ),
-    *button_pages(f"{SCHEDULE}/run", Right.CONTROL, ActPage("Run", "Run it now", preview_run, run)),
+    *button_pages(
+        f"{SCHEDULE}/run",
+        Right.CONTROL,
+        ActPage("Run the schedule", "Run the schedule now", preview_run, run),
+    ),
     *button_pages(
         f"{SCHEDULE}/skip",
         Right.CONTROL,
-        ActPage("Skip the next run of", "Skip the next run", preview_skip, skip),
+        ActPage("Skip the next run of the schedule", "Skip the next run", preview_skip, skip),
     ),
     *button_pages(
         f"{SCHEDULE}/cancel",
         Right.CONTROL,
-        ActPage("Cancel", "Cancel the schedule", preview_cancellation, cancel, is_destructive=True),
+        ActPage(
+            "Cancel the schedule",
+            "Cancel the schedule",
+            preview_cancellation,
+            cancel,
+            is_destructive=True,
+        ),
         step_up=True,
     ),
 )

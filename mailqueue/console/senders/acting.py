@@ -83,17 +83,19 @@ PAGES = (
     *button_pages(
         f"{SENDER}/activate",
         Right.CONFIGURE,
-        ActPage("Activate", "Activate the account", preview_activation, activate),
+        ActPage("Activate the account", "Activate the account", preview_activation, activate),
     ),
     *button_pages(
         f"{SENDER}/prefer",
         Right.CONFIGURE,
-        ActPage("Try first", "Try it first", preview_preference, prefer),
+        ActPage("Try first the account", "Try the account first", preview_preference, prefer),
     ),
     *button_pages(
         f"{SENDER}/remove",
         Right.CONFIGURE,
-        ActPage("Remove", "Remove the account", preview_removal, remove, is_destructive=True),
+        ActPage(
+            "Remove the account", "Remove the account", preview_removal, remove, is_destructive=True
+        ),
         step_up=True,
     ),
 )

@@ -93,6 +93,11 @@ class ServerForm(FormSchema):
     typed again with every change, because it is used with no other server"""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the account of the path."""
+    return (await account_in_path(context, conn)).name
+
+
 async def first_settings(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of an account holds at first."""
     found = await account_in_path(context, conn)
@@ -236,11 +241,12 @@ PAGES = (
         Right.CONFIGURE,
         FormPage(
             "Change the sender account",
-            "Save",
+            "Save the account",
             SenderForm,
             change_settings,
             consequence="Workers use the new values within a second. What was sent today counts "
             "against the new limits.",
+            named=name,
             first=first_settings,
         ),
     ),
@@ -248,11 +254,12 @@ PAGES = (
         f"{SENDER}/server",
         Right.CONFIGURE,
         FormPage(
-            "Change the server",
-            "Save",
+            "Change the server of",
+            "Save the server",
             ServerForm,
             change_server,
             consequence="Emails that are queued for the account are sent by the new server.",
+            named=name,
             first=first_server,
         ),
         step_up=True,
@@ -261,11 +268,12 @@ PAGES = (
         f"{SENDER}/key",
         Right.CONFIGURE,
         FormPage(
-            "Change the credentials",
-            "Save",
+            "Change the credentials of",
+            "Save the credentials",
             CredentialsForm,
             change_key,
             consequence="The account sends with the new credentials within a second.",
+            named=name,
             first=first_key,
         ),
         step_up=True,

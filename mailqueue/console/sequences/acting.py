@@ -84,12 +84,12 @@ PAGES = (
     *button_pages(
         f"{SEQUENCE}/pause",
         Right.CONTROL,
-        ActPage("Pause", "Pause the sequence", preview_pause, pause),
+        ActPage("Pause the sequence", "Pause the sequence", preview_pause, pause),
     ),
     *button_pages(
         f"{SEQUENCE}/resume",
         Right.CONTROL,
-        ActPage("Resume", "Resume the sequence", preview_resumption, resume),
+        ActPage("Resume the sequence", "Resume the sequence", preview_resumption, resume),
     ),
     *button_pages(
         f"{ENROLLMENT}/end",

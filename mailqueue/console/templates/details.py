@@ -26,6 +26,11 @@ class DetailsForm(FormSchema):
     """Language of the next versions"""
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the template of the path."""
+    return (await find_own_template(context, conn)).name
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return the details as they are."""
     found = await find_own_template(context, conn)
@@ -47,12 +52,13 @@ PAGES = tuple(
         owner.right,
         FormPage(
             "Change the template",
-            "Change",
+            "Save the details",
             DetailsForm,
             change,
             consequence="Versions stay as they are. Emails accepted from now on have the new "
             "category.",
             on_installation=owner.path == PLATFORM,
+            named=name,
             first=first,
         ),
     )

@@ -93,6 +93,11 @@ async def show_part(context: PageContext) -> Response:
     )
 
 
+async def name(context: PageContext, conn: Conn) -> str:
+    """Return the name of the layout or partial of the path."""
+    return (await _find_own(context, conn)).name
+
+
 async def first(context: PageContext, conn: Conn) -> Mapping[str, str]:
     """Return what the form of a layout or partial holds at first."""
     found = await _find_own(context, conn)
@@ -176,7 +181,7 @@ def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
             owner.right,
             FormPage(
                 "Create a layout or partial",
-                "Store it",
+                "Store the source",
                 NewPartForm,
                 add,
                 lead="Templates share it: a change is written once, and reaches the versions that "
@@ -190,12 +195,13 @@ def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
             owner.right,
             FormPage(
                 "Change the layout or partial",
-                "Save",
+                "Save the source",
                 PartForm,
                 change,
                 consequence="Versions that were written before keep what they have: write a new "
                 "version of a template for it to use the change.",
                 on_installation=is_platform,
+                named=name,
                 first=first,
             ),
             max_fields_bytes=SOURCE_BYTES,
@@ -204,8 +210,8 @@ def _pages(owner: TemplateOwner) -> tuple[ConsolePage, ...]:
             f"{part}/remove",
             owner.right,
             ActPage(
-                "Delete",
-                "Delete it",
+                "Delete the layout or partial",
+                "Delete the layout or partial",
                 preview_removal,
                 remove,
                 is_destructive=True,

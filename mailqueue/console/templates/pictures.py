@@ -138,7 +138,9 @@ PAGES = (
     *button_pages(
         f"{_ONE}/remove",
         Right.CONFIGURE,
-        ActPage("Delete", "Delete it", preview_removal, remove, is_destructive=True),
+        ActPage(
+            "Delete the picture", "Delete the picture", preview_removal, remove, is_destructive=True
+        ),
         step_up=True,
     ),
 )

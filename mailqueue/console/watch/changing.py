@@ -156,8 +156,8 @@ PAGES = (
         f"{PERSON}/pause",
         Right.CONTROL,
         ActPage(
-            "Pause",
-            "Pause",
+            "Pause reports to",
+            "Pause the reports",
             *of_person(
                 "Nothing is reported to this person until it is resumed, and mail that comes "
                 "meanwhile is not reported later.",
@@ -170,8 +170,8 @@ PAGES = (
         f"{PERSON}/resume",
         Right.CONTROL,
         ActPage(
-            "Resume",
-            "Resume",
+            "Resume reports to",
+            "Resume the reports",
             *of_person(
                 "Mail that comes from now on is reported again.", is_paused=False, done="resumed"
             ),
@@ -181,7 +181,7 @@ PAGES = (
         f"{PERSON}/pause-inbox-{{inbox_id}}",
         Right.CONTROL,
         ActPage(
-            "Pause",
+            "Pause the inbox",
             "Pause the inbox",
             *of_inbox(
                 "It is not scanned until it is resumed, and mail that comes meanwhile is not "
@@ -195,7 +195,7 @@ PAGES = (
         f"{PERSON}/resume-inbox-{{inbox_id}}",
         Right.CONTROL,
         ActPage(
-            "Resume",
+            "Resume the inbox",
             "Resume the inbox",
             *of_inbox(
                 "Mail that comes from now on is reported.", InboxAction.RESUME, "inbox_resumed"
@@ -206,8 +206,8 @@ PAGES = (
         f"{PERSON}/scan-inbox-{{inbox_id}}",
         Right.CONTROL,
         ActPage(
-            "Scan",
-            "Scan it now",
+            "Scan the inbox",
+            "Scan the inbox now",
             *of_inbox(
                 "It is scanned in a moment, and then as before.", InboxAction.SCAN, "scanned"
             ),
@@ -217,7 +217,7 @@ PAGES = (
         f"{PERSON}/disconnect-{{channel_id}}",
         Right.CONTROL,
         ActPage(
-            "Disconnect",
+            "Disconnect the channel",
             "Disconnect the channel",
             preview_disconnection,
             disconnect,

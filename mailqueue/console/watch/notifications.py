@@ -131,6 +131,11 @@ PAGES = (
     *button_pages(
         f"{NOTIFICATION}/retry",
         Right.RESEND,
-        ActPage("Deliver again", "Deliver it again", preview_retry, retry),
+        ActPage(
+            "Deliver again the notification of",
+            "Deliver the notification again",
+            preview_retry,
+            retry,
+        ),
     ),
 )
