@@ -32,7 +32,7 @@ class DirectServer:
         return tuple(sorted(both, key=lambda one: -len(one.reveal())))
 
 
-def inline_server(
+def direct_server(
     *,
     host: str,
     port: int | None = None,
@@ -48,7 +48,7 @@ def inline_server(
     if tls not in list(Tls):
         raise InvalidField(f"{FIELD}.tls", f"must be one of {', '.join(Tls)}")
     given = NewSender(
-        name="inline",
+        name="direct",
         host=host,
         port=port,
         tls=Tls(tls),

@@ -40,7 +40,7 @@ def drain(url: str) -> list[SentEmail]:
 
     Each email takes the path of production: lanes and limits, suppression, templates, tracking and
     building. Only the server is missing: every message is accepted, and recorded as sent. Email
-    with an SMTP server of its own is left out.
+    with a custom SMTP server is left out.
 
     Raises:
         ConfigError: the database was not prepared by `install`.

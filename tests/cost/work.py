@@ -267,7 +267,7 @@ CASES: Sequence[Case] = (
     Case("inbound worker: receive, claim, settle", record, mails_left),
     Case("erasure: a person with one mail", erase, mails_left, units=3),
     Case("maintenance: every task", maintain, mails_left, units=3),
-    Case("direct: mail with a server of its own", send_direct, nothing),
+    Case("direct: mail with a custom SMTP server", send_direct, nothing),
 )
 
 

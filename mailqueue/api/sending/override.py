@@ -22,7 +22,7 @@ from mailqueue.mail.direct.send_now import send_now
 from mailqueue.mail.message.preview import fetched
 from mailqueue.mail.model import NewBatch
 from mailqueue.mail.reads import emails
-from mailqueue.senders.direct import FIELD, DirectServer, inline_server
+from mailqueue.senders.direct import FIELD, DirectServer, direct_server
 from mailqueue.senders.model import Tls
 from mailqueue.templates.accepting import ChosenVersion
 from mailqueue.vault.masterkey import master_key_of
@@ -54,7 +54,7 @@ async def sent_by_override(
 
     Raises:
         InvalidField: nothing is sent.
-        Conflict: the project may not use its own servers.
+        Conflict: the project may not use custom SMTP servers.
         LimitReached: it has no headroom.
     """
     if call.caller.is_test:
@@ -161,7 +161,7 @@ def server_of(override: SmtpOverride) -> DirectServer:
         InvalidField: the field is named smtp_override.host and so on; the text repeats no secret.
     """
     try:
-        return inline_server(
+        return direct_server(
             host=override.host,
             port=override.port,
             tls=_TLS_BY_MODE[override.tls_mode],

@@ -84,7 +84,7 @@ class CustomSmtpTools:
 
 
 class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
-    """Sends emails by their own servers; outcomes are written in the settling transaction."""
+    """Sends emails by custom SMTP servers; outcomes are written in the settling transaction."""
 
     row = ClaimedServer
 

@@ -131,7 +131,7 @@ class Due(NamedTuple):
 async def queue(
     conn: Conn, project: str, message: Mapping[str, Any], *, server_id: UUID, sealed: bytes
 ) -> QueuedInline:
-    """Accept one email that is sent later by a server of its own.
+    """Accept one email that is sent later by a custom SMTP server.
 
     Raises:
         InvalidField: nothing is stored.
@@ -150,7 +150,7 @@ async def queue_shared(
     by: str,
     servers: Mapping[UUID, bytes],
 ) -> list[SharedRow]:
-    """Accept one content for many, each email with a server of its own, sealed, by its id.
+    """Accept one content for many, each email with a custom SMTP server, sealed, by its id.
 
     Raises:
         InvalidField: content or options are refused; nothing is stored.

@@ -1,4 +1,4 @@
--- Mail with a server of its own, accepted to be sent later by a worker.
+-- Mail with a custom SMTP server, accepted to be sent later by a worker.
 --
 -- Its run_at is in the far future, so that no claim for an account of the project takes it; run_at of the server
 -- is when it is due. The server is stored sealed.
@@ -10,16 +10,16 @@ AS $$
 BEGIN
     IF p_message ->> 'sender' IS NOT NULL OR p_message ->> 'is_test' IS NOT NULL THEN
         PERFORM mailqueue.refuse(CASE WHEN p_message ->> 'sender' IS NULL THEN 'is_test' ELSE 'sender' END,
-                                 'has no meaning for mail with a server of its own');
+                                 'has no meaning for mail with a custom SMTP server');
     ELSIF coalesce(p_message ->> 'from_email', '') = '' THEN
         PERFORM mailqueue.refuse('from_email', 'is needed with smtp_override');
     ELSIF p_message ->> 'delivery' = 'resend' THEN
         PERFORM mailqueue.refuse('delivery',
-                                 'mail with a server of its own is held when it is not known whether it was sent: '
+                                 'mail with a custom SMTP server is held when it is not known whether it was sent: '
                                  'hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
         PERFORM mailqueue.refuse('smtp_override',
-                                 'mail with a server of its own is not sent here: the flag own_servers is off');
+                                 'mail with a custom SMTP server is not sent here: the flag own_servers is off');
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_inline(jsonb) IS
@@ -63,7 +63,7 @@ COMMENT ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea) IS
     'Accept one mail that a worker sends later by a custom SMTP server, which is stored sealed until then. Invalid '
     'input raises 22023.';
 
--- Each mail has a server of its own, sealed for its row: p_servers and p_sealed have an element for each recipient.
+-- Each mail has a custom SMTP server, sealed for its row: p_servers and p_sealed have an element for each recipient.
 CREATE OR REPLACE FUNCTION mailqueue.queue_shared_inline(p_project text, p_contents jsonb, p_options jsonb,
     p_recipients jsonb, p_is_strict boolean, p_by text, p_servers uuid[], p_sealed bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)

@@ -102,7 +102,7 @@ BEGIN
         PERFORM mailqueue.refuse('delivery', 'mail that is sent at once is never sent twice: hold, got resend');
     ELSIF NOT mailqueue.is_on('own_servers') THEN
         PERFORM mailqueue.refuse('smtp_override',
-                                 'mail with a server of its own is not sent here: the flag own_servers is off');
+                                 'mail with a custom SMTP server is not sent here: the flag own_servers is off');
     ELSIF strpos(p_message ->> 'recipient', '@') = 0 THEN    -- no list of contacts
         PERFORM mailqueue.check_address('recipient', p_message ->> 'recipient');
     END IF;

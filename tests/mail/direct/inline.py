@@ -10,7 +10,7 @@ from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.pool import connect
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.direct.send_now import SentNow, send_now
-from mailqueue.senders.direct import inline_server
+from mailqueue.senders.direct import direct_server
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring import sending
 from tests import make
@@ -35,7 +35,7 @@ class CustomSmtp:
         self.lend: Lend = lambda: connect(database)
 
     async def send(self, email: NewEmail, *, deadline_s: float = 20.0, **of: Any) -> SentNow:
-        server = inline_server(
+        server = direct_server(
             host=of.get("host", "127.0.0.1"),
             port=self.port,
             tls="none",

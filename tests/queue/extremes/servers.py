@@ -7,7 +7,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.direct.queued import queue_for
 from mailqueue.projects.model import Caller
-from mailqueue.senders.direct import inline_server
+from mailqueue.senders.direct import direct_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests.api.support.wired import MASTER
 from tests.mail.direct.inline import mail
@@ -17,7 +17,7 @@ async def queue_with_servers(
     conn: Conn, smtp_port: int, project: UUID, name: str, count: int
 ) -> None:
     """Queue mail with a custom SMTP server."""
-    server = inline_server(
+    server = direct_server(
         host="127.0.0.1",
         port=smtp_port,
         tls="none",

@@ -17,7 +17,7 @@ from mailqueue.maintenance.model import Task
 from mailqueue.operations import background
 from mailqueue.privacy import erasing, persons
 from mailqueue.projects.model import Caller
-from mailqueue.senders.direct import inline_server
+from mailqueue.senders.direct import direct_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
@@ -134,7 +134,7 @@ async def maintenance(conn: Conn, count: int) -> AsyncIterator[Rows]:
 async def custom_smtp(conn: Conn, count: int) -> AsyncIterator[Rows]:
     """Queue mail with a custom server, each sent once; held if it was in progress at a kill."""
     async with scripted() as server:
-        named = inline_server(
+        named = direct_server(
             host="127.0.0.1", port=server.port, tls="none", username=Secret(""), password=Secret("")
         )
         project_id = await make.project_named(conn)

@@ -1,4 +1,4 @@
-"""Limit: marketing with a server of its own keeps quiet hours and the frequency cap too."""
+"""Limit: marketing with a custom SMTP server keeps quiet hours and the frequency cap too."""
 
 from uuid import UUID
 

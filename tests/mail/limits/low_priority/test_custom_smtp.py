@@ -1,4 +1,4 @@
-"""Limit: mail with a server of its own waits for the window of low priority too."""
+"""Limit: mail with a custom SMTP server waits for the window of low priority too."""
 
 from uuid import UUID
 
