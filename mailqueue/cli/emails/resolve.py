@@ -19,13 +19,13 @@ _ID = "019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11"
 
 @click.command(
     epilog=examples(
-        f"mailqueue resolve {_ID} --sent --note 'recipient confirmed by phone'",
+        f"mailqueue resolve {_ID} --sent --reason 'recipient confirmed by phone'",
         f"mailqueue resolve {_ID} --not-sent",
     )
 )
 @click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
 @click.option("--sent/--not-sent", "was_sent", default=None, help="Outcome of the email.")
-@click.option("--note", help="Evidence for the outcome; stored with the email.")
+@click.option("--reason", "--note", "note", help="Evidence for the outcome; stored with the email.")
 @json_option
 def resolve(*, ids: Sequence[UUID], was_sent: bool | None, note: str | None) -> None:
     """Record the outcome of held emails that may or may not have been sent.

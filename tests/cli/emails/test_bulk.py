@@ -204,10 +204,11 @@ def in_doubt(cli: Cli) -> str:
     return str(cli.sql(made))
 
 
-def test_mail_in_doubt_is_resolved_by_a_person(on_fresh_db: Cli) -> None:
+@pytest.mark.parametrize("option", ["--reason", "--note"])
+def test_mail_in_doubt_is_resolved_by_a_person(on_fresh_db: Cli, option: str) -> None:
     email = in_doubt(on_fresh_db)
 
-    document = on_fresh_db.json("resolve", email, "--sent", "--note", "she has it")
+    document = on_fresh_db.json("resolve", email, "--sent", option, "she has it")
 
     assert document == [{"id": email, "result": "sent"}]
     [(action, _, detail)] = on_fresh_db.sql(audit)
