@@ -5,7 +5,7 @@ follow.
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -28,8 +28,9 @@ class Hops:
         if event == "call":
             self._codes[frame.f_code] += 1
 
-    def times(self, function: FunctionType) -> int:
+    def times(self, function: Callable[..., object]) -> int:
         """Return how often a function was called; not for coroutines, whose resuming counts too."""
+        assert isinstance(function, FunctionType)
         return self._codes[function.__code__]
 
     @property
