@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from python_http_client.exceptions import BadRequestsError, HTTPError
 
+from mailqueue.api.compat.sendgrid.groups import category_of_group
 from mailqueue.api.compat.sendgrid.marketing.singlesends import sending
-from tests.clients.sendgrid.test_single_sends import ANN, added, api, listed, read, run, whole
+from tests.clients.resend.test_broadcasts import run
+from tests.clients.sendgrid.test_single_sends import ANN, added, api, listed, read, whole
 from tests.clients.serving import Served
 
 __all__ = ["api"]
@@ -33,14 +35,12 @@ def test_a_change_while_another_request_reads_is_not_overwritten(
     made = added(api, whole(api, listed(api, "News", {"email": ANN})))
     one = api.marketing.singlesends._(made["id"])
 
-    read_group = sending.category_of_group
-
     async def changed_meanwhile(*given: Any, **named: Any) -> str:
         monkeypatch.undo()
         newer = {"email_config": {"subject": "Newer"}}
         answer = await asyncio.to_thread(one.patch, request_body=newer)
         assert answer.status_code == 202
-        return await read_group(*given, **named)
+        return await category_of_group(*given, **named)
 
     monkeypatch.setattr(sending, "category_of_group", changed_meanwhile)
     with pytest.raises(BadRequestsError):
