@@ -6,7 +6,7 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,15 +49,25 @@ class Prometheus:
 
 
 @contextmanager
-def scraping(folder: Path, *, config: Path, target: str) -> Iterator[Prometheus]:
-    """Run Prometheus with a configuration whose targets are replaced, scraping each second."""
+def scraping(
+    folder: Path, *, config: Path, targets: Sequence[str], at_once: bool = False
+) -> Iterator[Prometheus]:
+    """Run Prometheus with a configuration whose targets are replaced, scraping each second.
+
+    The first target has the figures of the database. With `at_once` alerts fire as soon as their
+    condition is true, without the time for which it has to last.
+    """
     settings = yaml.safe_load(config.read_text())
     settings["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
-    settings["rule_files"] = [str(config.parent / name) for name in settings["rule_files"]]
-    for job in settings["scrape_configs"]:
-        job["static_configs"] = [{"targets": [target]}]
-        job["scrape_timeout"] = "1s"
     folder.mkdir()
+    rules = [config.parent / name for name in settings["rule_files"]]
+    if at_once:
+        rules = [_at_once(file, folder) for file in rules]
+    settings["rule_files"] = [str(file) for file in rules]
+    for job in settings["scrape_configs"]:
+        of_database = job["job_name"] == "mailqueue_database"
+        job["static_configs"] = [{"targets": list(targets[:1] if of_database else targets)}]
+        job["scrape_timeout"] = "1s"
     (folder / "prometheus.yml").write_text(yaml.safe_dump(settings))
     port = free_port()
     with (folder / "log").open("wb") as log:
@@ -79,6 +89,17 @@ def scraping(folder: Path, *, config: Path, target: str) -> Iterator[Prometheus]
         finally:
             process.terminate()
             process.wait(timeout=30)
+
+
+def _at_once(file: Path, folder: Path) -> Path:
+    """Write a copy of a file of rules whose alerts do not wait; return its path."""
+    document = yaml.safe_load(file.read_text())
+    for group in document["groups"]:
+        for rule in group["rules"]:
+            rule.pop("for", None)
+    copy = folder / file.name
+    copy.write_text(yaml.safe_dump(document))
+    return copy
 
 
 def _await(running: Prometheus, process: "subprocess.Popen[bytes]", log: Path) -> None:

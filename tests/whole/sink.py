@@ -17,6 +17,7 @@ class Sink:
     """The received messages in order; recorded before the reply."""
 
     answer_after: float = 0.0  # seconds
+    answer: str = "250 2.0.0 taken"
     port: int = 0
     taken: list[tuple[list[str], bytes]] = field(default_factory=list)
     logins: int = 0
@@ -28,7 +29,7 @@ class Sink:
         with self._lock:
             self.taken.append((list(envelope.rcpt_tos), content))
         await asyncio.sleep(self.answer_after)
-        return "250 2.0.0 taken"
+        return self.answer
 
     def check(self, _: object, __: object, ___: object, ____: str, data: object) -> AuthResult:
         assert isinstance(data, LoginPassword)
@@ -51,9 +52,11 @@ class Sink:
 
 
 @contextmanager
-def sink(*, answer_after: float = 0.0, needs_login: bool = False) -> Iterator[Sink]:
-    """Accept mail on a free port of loopback until the block ends."""
-    server = Sink(answer_after=answer_after)
+def sink(
+    *, answer_after: float = 0.0, needs_login: bool = False, answer: str = Sink.answer
+) -> Iterator[Sink]:
+    """Answer each mail on a free port of loopback until the block ends."""
+    server = Sink(answer_after=answer_after, answer=answer)
     loop = asyncio.new_event_loop()
 
     def conversation() -> SMTP:

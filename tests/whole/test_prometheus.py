@@ -29,7 +29,9 @@ def test_prometheus_reads_an_installation_and_runs_every_query(home: Home, tmp_p
     with up(home.with_(MAILQUEUE_METRICS_PORT=str(port)), "--workers", "2") as running:
         assert running.ready["metrics"] == f"http://127.0.0.1:{port}/metrics"
         with scraping(
-            tmp_path / "prometheus", config=FOLDER / "prometheus.yml", target=f"127.0.0.1:{port}"
+            tmp_path / "prometheus",
+            config=FOLDER / "prometheus.yml",
+            targets=[f"127.0.0.1:{port}"],
         ) as prometheus:
             running.psql(
                 "INSERT INTO mailqueue.email_queue (recipient_email, subject, text_body)"
