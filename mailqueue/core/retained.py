@@ -193,6 +193,8 @@ RETAINED = (
         privacy=Privacy.DELETE,
     ),
     Retained("seen_messages", "seen_messages", "seen_at", Removal.SWEPT, days=2, is_global=True),
+    # The exporter of traces deletes them too, where one runs.
+    Retained("send_stages", "send_stages", "noted_at", Removal.SWEPT, days=3, is_global=True),
     Retained(
         "audit_events",
         "audit_events",

@@ -207,6 +207,10 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         " FROM (VALUES (11, now() - interval '31 d'), (22, now())) AS v(n, at)",
         {"project": project},
     )
+    await conn.execute(  # no exporter of traces runs, which deletes them too
+        "INSERT INTO mailqueue.send_stages SELECT gen_random_uuid(), now() - age, 1, 1, 1, 1"
+        " FROM unnest('{4 d,2 d}'::interval[]) AS age"
+    )
     newest = await make.worker(conn)
     await conn.execute(
         "SELECT mailqueue.stop_worker(id) FROM mailqueue.workers;"
@@ -252,16 +256,12 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "schedule_runs": 0,
         "schedules": 0,
         "broadcasts": 0,
-        "stats_latency": 0,
-        "stats_minutes": 0,
-        "stats_quarters": 0,
-        "stats_values": 0,
+        **dict.fromkeys(("stats_latency", "stats_minutes", "stats_quarters", "stats_values"), 0),
         "timed_events": 0,
         "notifications": 0,
-        "inbox_consents": 0,
-        "inbox_links": 0,
-        "inbox_sessions": 0,
+        **dict.fromkeys(("inbox_consents", "inbox_links", "inbox_sessions"), 0),
         "seen_messages": 0,
+        "send_stages": 1,
         "marketing_counts": 0,
         "webhook_deliveries": 0,
         "tracked_links": 0,
