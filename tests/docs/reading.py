@@ -78,8 +78,8 @@ def commands() -> list[tuple[str, list[str]]]:
     """Return the arguments of every `mailqueue …` line in a shell block, with its position."""
     return [
         (block.where, arguments)
-        for block in blocks("sh")
-        for words in shell_lines(block.text)
+        for block in blocks("sh", "bash")
+        for words in shell_lines(block.text.replace("$MOMENT", "2026-01-31T09:00:00Z"))
         if (arguments := arguments_of(words)) is not None
     ]
 
