@@ -2,10 +2,12 @@
 
 The workers wait at a paused account with the queue full; the clock starts when the account is
 resumed and stops at the last outcome. CPU is that of the same stretch; commits and flushes of the
-log to disk are counted a mail. Beside another version of mailqueue, runs alternate.
+log to disk are counted a mail. Beside another version of mailqueue, runs alternate; so do runs
+without and with a worker of other queues, such as that of the counts of analytics.
 """
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,7 +22,7 @@ from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
 from bench.sink import Sink, own_sink
 from bench.versions import against_option
-from bench.workers import migrate_with, send_workers
+from bench.workers import migrate_with, queue_worker, send_workers
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
 
@@ -43,6 +45,7 @@ class Case:
     arguments: tuple[str, ...] = ()
     dkim: str | None = None
     checkout: Path | None = None  # another version of mailqueue
+    beside: str | None = None  # a queue that has a worker meanwhile
 
     @property
     def name(self) -> str:
@@ -50,7 +53,8 @@ class Case:
         signed = "" if self.dkim is None else f", DKIM {self.dkim}"
         noun = "process" if self.processes == 1 else "processes"
         of = "" if self.checkout is None else f", {self.checkout.name}"
-        return f"{content}{signed}, {self.processes} {noun}{of}"
+        beside = "" if self.beside is None else f", with {self.beside}"
+        return f"{content}{signed}, {self.processes} {noun}{of}{beside}"
 
 
 async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str, float]:
@@ -78,8 +82,15 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
             variables={"MAILQUEUE_MASTER_KEY": MASTER.key.hex()},
             checkout=case.checkout,
         )
-        async with workers as running:
-            roots = {"worker": running.pid, "postgres": server.pid, "sink": sink.pid}
+        async with AsyncExitStack() as stack:
+            roots = {"postgres": server.pid, "sink": sink.pid}
+            if case.beside is not None:
+                other = await stack.enter_async_context(
+                    queue_worker(conn, database, case.beside, checkout=case.checkout)
+                )
+                roots[case.beside] = other.pid
+            running = await stack.enter_async_context(workers)
+            roots["worker"] = running.pid
             before = await flushes(conn)
             with spending(roots) as spent:
                 started = await _instant(conn)
@@ -141,6 +152,7 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--processes", default="1,2,4", show_default=True, help="Worker processes to try.")
 @click.option("--content", default="own,shared", show_default=True, help="own, shared, template.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
+@click.option("--beside", metavar="QUEUE", help="Also run with a worker of a queue, as stats.")
 @click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
 @against_option
 @click.option("--repeat", default=3, show_default=True)
@@ -152,6 +164,7 @@ def main(
     processes: str,
     content: str,
     in_flight: int | None,
+    beside: str | None,
     dkim: str | None,
     against: Path | None,
     repeat: int,
@@ -160,9 +173,10 @@ def main(
     """Measure how fast a full queue is sent."""
     arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
     cases = [
-        Case(int(number), count, size, kind, arguments, dkim, checkout)
+        Case(int(number), count, size, kind, arguments, dkim, checkout, queue)
         for kind, number in product(content.split(","), processes.split(","))
         for checkout in ((None,) if against is None else (None, against))
+        for queue in ((None,) if beside is None else (None, beside))
     ]
     asyncio.run(measure(cases, repeat=repeat, json=json))
 

@@ -103,3 +103,28 @@ async def send_workers(
             if process.returncode is None:
                 process.terminate()
             await process.wait()
+
+
+@asynccontextmanager
+async def queue_worker(
+    conn: Conn, database: DatabaseSettings, queue: str, *, checkout: Path | None = None
+) -> AsyncIterator["Workers"]:
+    """Run `mailqueue worker QUEUE`; yield it once its process has signed in.
+
+    `checkout` is a folder with another version of mailqueue; None is this one.
+    """
+    with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "mailqueue", "worker", queue),
+            env=environment(database, data),
+            stdin=asyncio.subprocess.DEVNULL,
+            cwd=checkout,
+        )
+        try:
+            worker = Workers(process)
+            await worker.until(conn, "SELECT mailqueue.has_worker(%s)", queue)
+            yield worker
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            await process.wait()
