@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,6 +34,7 @@ SELECT p.id, 'person' || n || '@example.com', 'Hi', 'Hi'
 """
 SENT = "SELECT count(*) FROM mailqueue.email_history WHERE status = 'sent'"
 DEFERRED = "SELECT count(*) FROM mailqueue.send_logs WHERE status = 'deferred'"
+TOLD = "SELECT count(*) FROM mailqueue.webhook_deliveries"
 WORKERS = "SELECT pid FROM mailqueue.worker_status WHERE status = 'running' AND kind = 'send'"
 LATER = """
 UPDATE mailqueue.maintenance_tasks
@@ -40,7 +42,7 @@ UPDATE mailqueue.maintenance_tasks
 UPDATE mailqueue.webhook_deliveries
    SET created_at = created_at - interval '2 h', run_at = run_at - interval '2 h';
 """
-DEATHS = 4
+DEATHS = 3
 EXPECTED = {
     ("MailqueueProviderErrors", "smtp"),
     ("MailqueueExhaustedAccount", "smtp"),
@@ -75,12 +77,13 @@ def running(home: Home, *words: str) -> Iterator[tuple["subprocess.Popen[bytes]"
         process.wait(60)
 
 
-def firing(prometheus: Prometheus) -> set[tuple[str, ...]]:
-    """Return the alerts that fired within ten seconds, each with its labels besides those of the
+def firing(prometheus: Prometheus, *, seconds: float = 10) -> set[tuple[str, ...]]:
+    """Return the alerts that fired in the last seconds, each with its labels besides those of the
     target.
     """
     of_target = {"__name__", "alertname", "alertstate", "severity", "instance", "job"}
-    found = prometheus.query('count_over_time(ALERTS{alertstate="firing"}[10s])')
+    window = f"[{int(seconds)}s]"
+    found = prometheus.query(f'count_over_time(ALERTS{{alertstate="firing"}}{window})')
     return {
         (labels["alertname"], *(labels[name] for name in labels.keys() - of_target))
         for labels in (one["metric"] for one in found)
@@ -104,7 +107,7 @@ def break_and_watch(url: str, folder: Path) -> None:
         queues = [queue.name for queue in QUEUES if queue.name not in UPKEEP]
         (_, first), (_, second), (lost, third) = (
             stack.enter_context(running(own, "worker", *words))
-            for words in (queues, ("send", "--processes", "2"), ("inbound",))
+            for words in (queues, ("send", "--processes", "4"), ("inbound",))
         )
         prometheus = stack.enter_context(
             scraping(
@@ -114,8 +117,9 @@ def break_and_watch(url: str, folder: Path) -> None:
                 at_once=True,
             )
         )
-        eventually(lambda: prometheus.query("mailqueue_workers{queue='send'} == 2"))
+        eventually(lambda: prometheus.query("mailqueue_workers{queue='send'} == 4"))
         eventually(lambda: firing(prometheus), lambda found: not found)
+        began = time.monotonic()
 
         relay = stack.enter_context(sink())
         failing = stack.enter_context(sink(answer="451 4.3.0 Try again later"))
@@ -140,13 +144,13 @@ def break_and_watch(url: str, folder: Path) -> None:
 
         eventually(lambda: numbers(SENT), lambda found: found == [41])
         eventually(lambda: numbers(DEFERRED)[0], lambda deferred: deferred >= 30)
-        died = set[int]()
-        while len(died) < DEATHS:
-            pids = eventually(lambda: set(numbers(WORKERS)) - died)
-            os.kill(min(pids), signal.SIGKILL)
-            died.add(min(pids))
+        eventually(lambda: numbers(TOLD), lambda found: found == [80])
+        for pid in numbers(WORKERS)[:DEATHS]:
+            os.kill(pid, signal.SIGKILL)
         lost.kill()
         for statement in LATER.split(";"):
             conn.execute(statement.encode())
 
-        eventually(lambda: firing(prometheus), lambda found: found == EXPECTED)
+        # A worker tries tasks that are due once in vain, for want of rights: they are not due then.
+        eventually(lambda: firing(prometheus, seconds=time.monotonic() - began), EXPECTED.issubset)
+        eventually(lambda: firing(prometheus), EXPECTED.issuperset)
