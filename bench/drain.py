@@ -17,6 +17,7 @@ import click
 from bench.cpu import peak_mb, spending
 from bench.dkim import ALGORITHMS, MASTER, give_keys
 from bench.flushes import flushes
+from bench.link import Distance, link_to
 from bench.mails import add_account, fill, fill_templated, resume
 from bench.report import Report
 from bench.server import Server, empty_database, make_database, own_server, settle_down
@@ -31,6 +32,7 @@ CONTENTS = {
     "shared": "one body for all",
     "template": "rendered from a template with 10 variables",
 }
+PLAIN = Distance()
 UNFINISHED = "SELECT NOT EXISTS (SELECT FROM mailqueue.email_queue)"
 
 
@@ -46,6 +48,7 @@ class Case:
     dkim: str | None = None
     checkout: Path | None = None  # another version of mailqueue
     beside: str | None = None  # a queue that has a worker meanwhile
+    distance: Distance = PLAIN
 
     @property
     def name(self) -> str:
@@ -54,7 +57,8 @@ class Case:
         noun = "process" if self.processes == 1 else "processes"
         of = "" if self.checkout is None else f", {self.checkout.name}"
         beside = "" if self.beside is None else f", with {self.beside}"
-        return f"{content}{signed}, {self.processes} {noun}{of}{beside}"
+        through = self.distance.name and f", {self.distance.name}"
+        return f"{content}{signed}, {self.processes} {noun}{of}{beside}{through}"
 
 
 async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str, float]:
@@ -65,8 +69,17 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
     else:
         database = await empty_database(server, name)
         await migrate_with(case.checkout, database)
-    async with connect(database, application_name="bench") as conn:
-        account = await add_account(conn, sink.port)
+    async with (
+        AsyncExitStack() as links,
+        connect(database, application_name="bench") as conn,
+    ):
+        roots = {"postgres": server.pid, "sink": sink.pid}
+        port, variables = sink.port, {"MAILQUEUE_MASTER_KEY": MASTER.key.hex()}
+        if case.distance.name:
+            link = await links.enter_async_context(link_to(port, case.distance))
+            port, roots["link"] = link.port, link.pid
+            variables |= link.variables
+        account = await add_account(conn, port, is_tls=case.distance.is_tls)
         if case.content == "template":
             await fill_templated(conn, case.count, size=case.size)
         else:
@@ -79,11 +92,10 @@ async def drain(server: Server, sink: Sink, case: Case, *, run: int) -> dict[str
             database,
             processes=case.processes,
             arguments=case.arguments,
-            variables={"MAILQUEUE_MASTER_KEY": MASTER.key.hex()},
+            variables=variables,
             checkout=case.checkout,
         )
         async with AsyncExitStack() as stack:
-            roots = {"postgres": server.pid, "sink": sink.pid}
             if case.beside is not None:
                 other = await stack.enter_async_context(
                     queue_worker(conn, database, case.beside, checkout=case.checkout)
@@ -153,6 +165,8 @@ async def measure(cases: list[Case], *, repeat: int, json: Path | None) -> None:
 @click.option("--content", default="own,shared", show_default=True, help="own, shared, template.")
 @click.option("--in-flight", type=int, help="Mails one process hands over at once.")
 @click.option("--beside", metavar="QUEUE", help="Also run with a worker of a queue, as stats.")
+@click.option("--tls", is_flag=True, help="Also through TLS.")
+@click.option("--delay-ms", default=0.0, help="Also to a server whose answers take that long.")
 @click.option("--dkim", type=click.Choice(list(ALGORITHMS)), help="Sign every mail.")
 @against_option
 @click.option("--repeat", default=3, show_default=True)
@@ -165,6 +179,8 @@ def main(
     content: str,
     in_flight: int | None,
     beside: str | None,
+    tls: bool,
+    delay_ms: float,
     dkim: str | None,
     against: Path | None,
     repeat: int,
@@ -173,10 +189,11 @@ def main(
     """Measure how fast a full queue is sent."""
     arguments = () if in_flight is None else (f"--in-flight={in_flight}",)
     cases = [
-        Case(int(number), count, size, kind, arguments, dkim, checkout, queue)
+        Case(int(number), count, size, kind, arguments, dkim, checkout, queue, distance)
         for kind, number in product(content.split(","), processes.split(","))
         for checkout in ((None,) if against is None else (None, against))
         for queue in ((None,) if beside is None else (None, beside))
+        for distance in dict.fromkeys((PLAIN, Distance(is_tls=tls, delay_ms=delay_ms)))
     ]
     asyncio.run(measure(cases, repeat=repeat, json=json))
 

@@ -112,19 +112,27 @@ async def _value(conn: Conn, query: str, *params: object) -> object:
     return row[0]
 
 
-async def add_account(conn: Conn, port: int, *, daily_limit: int | None = None) -> int:
+async def add_account(
+    conn: Conn, port: int, *, daily_limit: int | None = None, is_tls: bool = False
+) -> int:
     """Add a paused sender account that leads to the sink to the default project."""
     cursor = await conn.execute(
         """
         INSERT INTO mailqueue.sender_accounts
             (project_id, name, email, smtp_host, smtp_port, smtp_tls, is_private_ok, status,
              max_connections, daily_limit)
-        SELECT id, %(name)s, %(email)s, '127.0.0.1', %(port)s, 'none', true, 'paused', 4,
+        SELECT id, %(name)s, %(email)s, '127.0.0.1', %(port)s, %(tls)s, true, 'paused', 4,
                %(daily_limit)s
           FROM mailqueue.projects WHERE name = 'default'
         RETURNING id
         """,
-        {"name": "bench", "email": SENDER, "port": port, "daily_limit": daily_limit},
+        {
+            "name": "bench",
+            "email": SENDER,
+            "port": port,
+            "tls": "implicit" if is_tls else "none",
+            "daily_limit": daily_limit,
+        },
     )
     row = await cursor.fetchone()
     assert row is not None
