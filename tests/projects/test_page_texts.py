@@ -119,6 +119,9 @@ async def test_a_language_is_changed_alone_and_reset_alone(conn: Conn) -> None:
             )
         ),
         ({"en": {"saved": "{project}"}}, "page_texts.en.saved"),
+        ({"en": {"confirm_question": "{list}, {list}"}}, "page_texts.en.confirm_question"),
+        ({"en": {"confirm_question": "x" * 501}}, "page_texts.en.confirm_question"),
+        ({"en": {"confirm_yes": "x" * 501}}, "page_texts.en.confirm_yes"),
         ({"en": {"intro": "Hi"}, "de": {"intro": "{"}}, "page_texts.de.intro"),
     ],
 )
@@ -137,6 +140,7 @@ async def test_what_cannot_be_shown_is_refused_by_its_name(
 
 async def test_all_texts_together_are_bounded(conn: Conn) -> None:
     own = dict.fromkeys(REPLACEABLE, "ä" * MAX_CHARACTERS)
+    own |= dict.fromkeys(("confirm_question", "confirm_yes"), "ä" * (MAX_CHARACTERS // 2))
     await changed(conn, {"en": own})
 
     with pytest.raises(InvalidField, match=r"^page_texts: at most 65536 bytes together"):

@@ -70,7 +70,8 @@ DECLARE
                                                                ' and '), '') || ' may be in braces',
                              'this text has nothing in braces');
 BEGIN
-    PERFORM mailqueue.check_text(p_field, p_text, 1000);
+    -- With a list's and a project's name, what was asked and answered fits into `confirm_wording` whole.
+    PERFORM mailqueue.check_text(p_field, p_text, CASE WHEN p_field ~ '\.confirm_(question|yes)$' THEN 500 ELSE 1000 END);
     IF p_text ~ c_blank THEN
         PERFORM mailqueue.refuse(p_field, 'a text is needed; leave it out for the built-in one');
     ELSIF p_text ~ '[\u202a-\u202e\u2066-\u2069]' THEN
@@ -79,6 +80,8 @@ BEGIN
           OR EXISTS (SELECT FROM regexp_matches(p_text, '\{([a-z]+)\}', 'g') AS m(found)
                       WHERE m.found[1] <> ALL (p_slots)) THEN
         PERFORM mailqueue.refuse(p_field, format('%s, got %s', v_slots, to_json(left(p_text, 100))));
+    ELSIF p_field LIKE '%.confirm\_question' AND p_text ~ '(\{[a-z]+\}).*\1' THEN
+        PERFORM mailqueue.refuse(p_field, 'each name may be in braces once in this text');
     END IF;
 END $$;
 COMMENT ON FUNCTION mailqueue.check_page_text(text, text, text[]) IS
