@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Json
 from mailqueue.core.storable_text import MAX_LEVELS, TOO_DEEP
 
 LARGEST_INTEGER = 2**63 - 1
+_NOT_OF_A_LINE = ("Cc", "Zl", "Zp")
 _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
     r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -44,6 +46,12 @@ def _text(value: str) -> str:
     return value
 
 
+def _line(value: str) -> str:
+    if any(unicodedata.category(each) in _NOT_OF_A_LINE for each in value):
+        raise ValueError("must not contain control characters")
+    return _text(value)
+
+
 def _whole(value: int) -> int:
     _storable(value)
     return value
@@ -65,6 +73,8 @@ def _rfc_3339(value: object) -> object:
 
 
 StorableText = Annotated[str, AfterValidator(_text)]
+StorableLine = Annotated[str, AfterValidator(_line)]
+"""A text for headers and subjects: without control characters and ends of lines."""
 Whole = Annotated[int, AfterValidator(_whole)]
 StorableObject = Annotated[dict[str, JsonValue], AfterValidator(_object)]
 Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc_3339)]

@@ -118,6 +118,7 @@ def test_what_is_invalid_is_named_and_adds_nothing(site: Served, postmark: Postm
         ({"FromEmail": "nobody"}, 300, "'FromEmail'"),
         ({"Name": ""}, 403, "'Name'"),
         ({"Name": None}, 403, "'Name'"),
+        ({"Name": "A\x01"}, 300, "'Name'"),
         ({"ReplyToEmail": "nobody"}, 300, "'ReplyToEmail'"),
         ({"ReturnPathDomain": "pm.example.com"}, 300, "'ReturnPathDomain'"),
         ({"Color": "blue"}, 403, "'Color'"),
@@ -125,7 +126,7 @@ def test_what_is_invalid_is_named_and_adds_nothing(site: Served, postmark: Postm
         found, why = refused(
             postmark.call, "POST", "/senders", token_type="account", data=good | given
         )
-        assert (found, named in why) == (code, True), why
+        assert (found, why.count(named)) == (code, 1), why
     assert postmark.senders.all() == []
     reads = key_with(site, Scope.PROJECT_READ)
     answer = post(site, "/senders", good, token=reads)

@@ -135,6 +135,9 @@ def test_administrators_decide_which_addresses_are_senders(site: Served, api: An
         ({"nickname": "x" * 257}, "nickname"),
         ({"city": 7}, "city"),
         ({"zip": "\x00"}, "zip"),
+        ({"city": "Berlin\x01"}, "city"),
+        ({"nickname": "Orders\r\nBcc: a@example.com"}, "nickname"),
+        ({"from": {"email": "orders@example.com", "name": "Or\u2028ders"}}, "from.name"),
         ({"planet": "Mars"}, "planet"),
     ],
 )

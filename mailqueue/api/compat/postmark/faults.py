@@ -152,6 +152,10 @@ class TooManyMessages(InputError):
     """A batch has too many messages."""
 
 
+class NotAccepted(InvalidField):
+    """A value is missing or wrong; `why` is the whole message."""
+
+
 class NoFormat(InvalidField):
     """The body is JSON of another form."""
 
@@ -237,7 +241,7 @@ def field_description(exc: InvalidField) -> tuple[ErrorCode, str]:
             return ErrorCode.INCOMPATIBLE_JSON, exc.why
         case BadParameter():
             return ErrorCode.INVALID_EMAIL, f"'{exc.field}': {exc.why}."
-        case NotAnAddress():
+        case NotAnAddress() | NotAccepted():
             return ErrorCode.INVALID_EMAIL, exc.why
         case NotForSending():
             why = f"The 'MessageStream' provided {exc.why}."
@@ -266,12 +270,12 @@ def invalid_document(exc: ValidationError) -> InvalidField:
     field = ".".join(str(part) for part in first["loc"] if "[" not in str(part))[:200]
     match first["type"]:
         case "missing":
-            return InvalidField(field, f"'{field}' is needed.")
+            return NotAccepted(field, f"'{field}' is needed.")
         case "extra_forbidden":
             return NoFormat(field, f"'{field}': the field is not supported or not known.")
         case "value_error":
             why = first["msg"].removeprefix("Value error, ")
-            return InvalidField(field, f"'{field}': {why}.")
+            return NotAccepted(field, f"'{field}': {why}.")
     return NoFormat(field, f"'{field or 'body'}': {first['msg']}.")
 
 

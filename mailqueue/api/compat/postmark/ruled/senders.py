@@ -33,7 +33,7 @@ from mailqueue.api.compat.signatures import (
     put_signature,
     signatures_of,
 )
-from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.emails.schema import StorableLine, StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.responses import json_answer
 from mailqueue.api.http.schema_base import StrictRequestModel
@@ -47,7 +47,7 @@ class ChangedSignature(StrictRequestModel):
 
     model_config = ConfigDict(alias_generator=to_pascal)
 
-    name: StorableText = Field(min_length=1, max_length=MAX_NAME)
+    name: StorableLine = Field(min_length=1, max_length=MAX_NAME)
     reply_to_email: StorableText | None = None
     return_path_domain: StorableText | None = None
 

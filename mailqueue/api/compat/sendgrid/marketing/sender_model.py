@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mailqueue.api.compat.signatures import Signature, address_of_signature
-from mailqueue.api.emails.schema import StorableText
+from mailqueue.api.emails.schema import StorableLine
 from mailqueue.api.http.schema_base import StrictRequestModel
 
 MAX_TEXT = 256
 CHANGED_AT = "changed_at"
 """The time of the last change, in seconds since 1970."""
-_Text = Annotated[StorableText, Field(max_length=MAX_TEXT)]
+_Text = Annotated[StorableLine, Field(max_length=MAX_TEXT)]
 _PLACE = {
     "address": "address",
     "address_2": "address2",
