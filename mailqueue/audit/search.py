@@ -55,10 +55,11 @@ async def check_action(conn: Conn, project_id: UUID | None, action: str) -> None
         conn, AuditSearch(project_id), before=None, looked=MAX_LOOKED, limit=MAX_COMPARED
     )
     known = sorted({event.action for event in newest})
-    if any(action in each for each in known):
+    if any(action in (each, *each.split(".")[:2]) for each in known):
         return
     verb = action.rpartition(".")[2]
     like = [each for each in known if each.rpartition(".")[2] == verb]
+    like = like or [each for each in known if action in each]
     like = like or get_close_matches(action, known, n=MAX_SUGGESTED, cutoff=MIN_SIMILARITY)
     rest = f"; did you mean {' or '.join(like[:MAX_SUGGESTED])}?" if like else ""
     raise InvalidField("action", f"no event has the action {action}{rest}")
