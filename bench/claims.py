@@ -28,19 +28,38 @@ FILL = """
     WITH content AS (
         INSERT INTO mailqueue.email_contents (created_on, project_id, subject, text_body)
         SELECT (now() AT TIME ZONE 'UTC')::date, id, 'Hello', 'Hello'
-          FROM mailqueue.projects WHERE name = 'default' RETURNING id, created_on
+          FROM mailqueue.projects RETURNING id, created_on, project_id
+    ), lane AS (
+        SELECT l.project_id, l.id, l.priority, c.id AS content_id, c.created_on,
+               row_number() OVER (ORDER BY l.id) - 1 AS place, count(*) OVER () AS lanes
+          FROM mailqueue.lanes AS l JOIN content AS c ON c.project_id = l.project_id
+         WHERE l.priority = 2 AND l.route = ''
     ), filled AS (
         INSERT INTO mailqueue.email_queue (project_id, project, lane_id, priority, delivery,
             recipient_email, content_id, content_on)
         SELECT l.project_id, NULL, l.id, l.priority, 'resend', 'person' || n || '@example.com',
-               c.id, c.created_on
-          FROM mailqueue.lanes AS l JOIN mailqueue.projects AS p ON p.id = l.project_id,
-               content AS c, generate_series(1, %s) AS n
-         WHERE p.name = 'default' AND l.priority = 2 AND l.route = ''
+               l.content_id, l.created_on
+          FROM generate_series(1, %s) AS n JOIN lane AS l ON l.place = n %% l.lanes
         RETURNING lane_id, run_at
     )
     INSERT INTO mailqueue.lane_signals (lane_id, due_at, emails)
     SELECT lane_id, min(run_at), count(*) FROM filled GROUP BY lane_id
+"""
+MORE_PROJECTS = """
+    WITH made AS (
+        INSERT INTO mailqueue.projects (name) SELECT 'p' || n FROM generate_series(2, %s) AS n
+        RETURNING id, name
+    )
+    INSERT INTO mailqueue.sender_accounts (project_id, name, email, smtp_host, smtp_port, smtp_tls,
+        is_private_ok, max_connections, daily_limit)
+    SELECT m.id, 'bench', m.name || '@example.com', '127.0.0.1', 25, 'none', true, 4, %s
+      FROM made AS m
+"""
+MORE_ACCOUNTS = """
+    INSERT INTO mailqueue.sender_accounts (project_id, name, email, smtp_host, smtp_port, smtp_tls,
+        is_private_ok, max_connections, daily_limit)
+    SELECT p.id, 'bench' || n, 'sender' || n || '@example.com', '127.0.0.1', 25, 'none', true, 4, %s
+      FROM mailqueue.projects AS p, generate_series(2, %s) AS n WHERE p.name = 'default'
 """
 
 
@@ -101,24 +120,45 @@ async def _count(conn: Conn, table: str) -> int:
 @click.option("--backlogs", default="10000,1000000", show_default=True, help="Rows in the queue.")
 @click.option("--claimers", default="1,2,4", show_default=True, help="Processes to try.")
 @click.option("--rows", default=10_000, show_default=True, help="Rows to claim and settle.")
+@click.option("--projects", default=1, show_default=True, help="Projects, mail of each queued.")
+@click.option("--accounts", default=1, show_default=True, help="Sender accounts of a project.")
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--json", type=click.Path(path_type=Path), help="Write all figures here.")
-def main(*, backlogs: str, claimers: str, rows: int, repeat: int, json: Path | None) -> None:
+def main(
+    *,
+    backlogs: str,
+    claimers: str,
+    rows: int,
+    projects: int,
+    accounts: int,
+    repeat: int,
+    json: Path | None,
+) -> None:
     """Measure claiming and settling alone."""
     lengths = [int(number) for number in backlogs.split(",")]
     numbers = [int(number) for number in claimers.split(",")]
-    asyncio.run(_measure(lengths, numbers, rows=rows, repeat=repeat, json=json))
+    more = (projects, accounts)
+    asyncio.run(_measure(lengths, numbers, rows=rows, more=more, repeat=repeat, json=json))
 
 
 async def _measure(
-    backlogs: list[int], claimers: list[int], *, rows: int, repeat: int, json: Path | None
+    backlogs: list[int],
+    claimers: list[int],
+    *,
+    rows: int,
+    more: tuple[int, int],
+    repeat: int,
+    json: Path | None,
 ) -> None:
     async with own_server() as server:
-        report = Report("claim + settle", {**server.settings, "rows": rows, "batch": BATCH})
+        settings = {"rows": rows, "batch": BATCH, "projects": more[0], "accounts": more[1]}
+        report = Report("claim + settle", {**server.settings, **settings})
         for run, backlog in product(range(repeat), backlogs):
             name = f"claims_{run}_{backlog}"
             async with connect(await make_database(server, name)) as conn:
                 await resume(conn, await add_account(conn, 25, daily_limit=FAR_LIMIT))
+                await conn.execute(MORE_ACCOUNTS, (FAR_LIMIT, more[1]))
+                await conn.execute(MORE_PROJECTS, (more[0], FAR_LIMIT))
             for number in claimers:
                 figures = await claim_and_settle(
                     server, name, backlog=backlog, claimers=number, rows=rows
