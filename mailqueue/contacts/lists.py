@@ -13,6 +13,7 @@ from mailqueue.contract.contacts import (
     Contact,
     ContactList,
     ListCount,
+    MemberStatus,
 )
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
@@ -106,15 +107,23 @@ async def remove(conn: Conn, project_id: UUID, name: str, *, by: str) -> None:
 
 
 async def members(
-    conn: Conn, project_id: UUID, name: str, *, after: UUID | None, limit: int
+    conn: Conn,
+    project_id: UUID,
+    name: str,
+    *,
+    status: MemberStatus = MemberStatus.ACTIVE,
+    after: UUID | None,
+    limit: int,
 ) -> Page[Contact]:
-    """Return a part of the contacts that mail to a list goes to, in the order of their ids.
+    """Return a part of the contacts of a list with a status, in the order of their ids.
 
     Raises:
         NotFound: there is no list of that name.
     """
     known = await get(conn, project_id, name)
-    found = await store.list_members(conn, project_id, known.id, after=after, limit=limit + 1)
+    found = await store.list_members(
+        conn, project_id, known.id, status=status, after=after, limit=limit + 1
+    )
     page = found[:limit]
     return Page(page, cursor_of(page[-1].id) if len(found) > limit else None)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from mailqueue.contacts.model import ContactFilter
-from mailqueue.contract.contacts import Contact, ContactList, Membership
+from mailqueue.contract.contacts import Contact, ContactList, Membership, MemberStatus
 from mailqueue.db.fetch import Conn, many, maybe, one, value
 from mailqueue.db.refusals import refusals
 
@@ -214,11 +214,19 @@ async def change_members(
 
 
 async def list_members(
-    conn: Conn, project_id: UUID, list_id: UUID, *, after: UUID | None, limit: int
+    conn: Conn,
+    project_id: UUID,
+    list_id: UUID,
+    *,
+    status: MemberStatus = MemberStatus.ACTIVE,
+    after: UUID | None,
+    limit: int,
 ) -> list[Contact]:
     """Return contacts of a list after one, in the order of their ids."""
+    is_pending = status is MemberStatus.PENDING
+    statement = "list_pending_members" if is_pending else "list_list_members"
     asked = {"project_id": project_id, "list_id": list_id, "after": after, "limit": limit}
-    return await many(conn, "list_list_members", asked, Contact)
+    return await many(conn, statement, asked, Contact)
 
 
 async def size_of_list(conn: Conn, project_id: UUID, list_id: UUID, *, most: int) -> int:

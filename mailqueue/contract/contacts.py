@@ -19,6 +19,13 @@ class OptIn(StrEnum):
     CONFIRMED = "confirmed"  # those that confirmed by a link in a mail
 
 
+class MemberStatus(StrEnum):
+    """Whether a contact of a list gets mail to it."""
+
+    ACTIVE = "active"  # mail to the list goes to it
+    PENDING = "pending"  # it was added, and has not confirmed that
+
+
 @dataclass(frozen=True, slots=True)
 class Contact(Value):
     """A person that the project writes to."""

@@ -6,8 +6,10 @@ from uuid import UUID
 import pytest
 from psycopg import errors
 
-from mailqueue.contacts import opt_in
+from mailqueue.contacts import lists, opt_in
 from mailqueue.contacts.opt_in import AskedState
+from mailqueue.contract.contacts import MemberStatus
+from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
 from mailqueue.templates.model import NewText
 from tests import make
@@ -111,3 +113,36 @@ async def test_nothing_of_a_removed_contact_can_be_confirmed(conn: Conn) -> None
     assert await make.scalar(conn, removed, project) == 1  # the mail that asks
     assert await opt_in.asked(conn, project, email) is None
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.list_confirmations") == 0
+
+
+async def test_contacts_that_have_not_confirmed_are_listed_in_pages(conn: Conn) -> None:
+    """Those of the list alone, the time of whose link may be over."""
+    project = await make.project_named(conn)
+    await people.list_of(conn, project, "shop", opt_in="confirmed")
+    await people.list_of(conn, project, opt_in="confirmed")
+    addresses = [f"{name}@example.com" for name in ("ann", "bob", "cid", "dan")]
+    ids = sorted(await people.added(conn, project, *addresses))
+    add = "SELECT mailqueue.add_list_members(%s, %s, %s)"
+    await conn.execute(add, (project, "news", ids[:3]))
+    await conn.execute(add, (project, "shop", ids[3:]))
+    await conn.execute("UPDATE mailqueue.contact_list_members SET pending_until = now()")
+    confirm = "UPDATE mailqueue.contact_list_members SET is_pending = false WHERE contact_id = %s"
+    found: dict[MemberStatus, list[list[UUID]]] = {one: [] for one in MemberStatus}
+
+    for _ in range(2):
+        for status in MemberStatus:
+            after = None
+            read: list[UUID] = []
+            while True:
+                page = await lists.members(
+                    conn, project, "news", status=status, after=after, limit=2
+                )
+                read += [one.id for one in page.data]
+                if page.next_cursor is None:
+                    break
+                (after,) = key_of(page.next_cursor, UUID)
+            found[status].append(read)
+        await conn.execute(confirm, [ids[0]])
+
+    assert found[MemberStatus.PENDING] == [ids[:3], ids[1:3]]
+    assert found[MemberStatus.ACTIVE] == [[], ids[:1]]

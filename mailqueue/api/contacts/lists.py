@@ -7,12 +7,12 @@ from mailqueue.api.contacts.schema import (
     ChangeList,
     ListCountQuery,
     ListMembers,
+    ListMembersQuery,
     NewList,
     TryCondition,
 )
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys, Once
-from mailqueue.api.http.pagination import PageQuery
 from mailqueue.contacts import lists
 from mailqueue.contract.contacts import (
     ChangedMembers,
@@ -77,11 +77,16 @@ async def count(call: RequestContext) -> ListCount:
 
 async def members(call: RequestContext) -> Page[Contact]:
     """List the contacts of a list."""
-    query: PageQuery = call.query
+    query: ListMembersQuery = call.query
     (after,) = key_of(query.cursor, UUID)
     async with call.connection() as conn:
         return await lists.members(
-            conn, call.caller.project_id, call.path["list"], after=after, limit=query.limit
+            conn,
+            call.caller.project_id,
+            call.path["list"],
+            status=query.status,
+            after=after,
+            limit=query.limit,
         )
 
 
@@ -200,9 +205,9 @@ LIST_ENDPOINTS = (
         "GET",
         f"{_ONE}/members",
         Scope.CONTACTS_READ,
-        "List the contacts that mail to a list would go to.",
+        "List the contacts that mail to a list would go to, or those that have not confirmed.",
         members,
-        query=PageQuery,
+        query=ListMembersQuery,
         response=Page[Contact],
         tag=_TAG,
         test_keys=ForTestKeys.OWN,

@@ -8,6 +8,7 @@ from mailqueue.api.emails.schema import StorableObject, StorableText
 from mailqueue.api.http.pagination import PageQuery
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.contacts.lists import MAX_MEMBERS
+from mailqueue.contract.contacts import MemberStatus
 from mailqueue.suppression.lists.exporting import Format
 
 PersonName = Annotated[StorableText, Field(min_length=1, max_length=100)]
@@ -126,6 +127,15 @@ class ListCountQuery(RequestModel):
 
     category: Annotated[StorableText, Field(max_length=63)] = "transactional"
     """Category whose suppressions are counted."""
+
+
+class ListMembersQuery(PageQuery):
+    """The status of the contacts."""
+
+    status: MemberStatus = MemberStatus.ACTIVE
+    """`active`: those that mail to the list would go to; `pending`: those that were added and have
+    not confirmed.
+    """
 
 
 class ListMembers(StrictRequestModel):

@@ -29,6 +29,7 @@ from mailqueue.contract.contacts import (
     ContactList,
     ContactLists,
     ListCount,
+    MemberStatus,
     OptIn,
 )
 from mailqueue.contract.page import Page
@@ -216,8 +217,21 @@ def remove_members(*, name: str, who: tuple[str, ...], project: str) -> None:
     _change(name, who, project, is_added=False)
 
 
-@members.command("list", epilog=examples("mailqueue list members list news --limit 1000"))
+@members.command(
+    "list",
+    epilog=examples(
+        "mailqueue list members list news --limit 1000",
+        "mailqueue list members list news --status pending",
+    ),
+)
 @_name
+@click.option(
+    "--status",
+    type=click.Choice([one.value for one in MemberStatus]),
+    default=MemberStatus.ACTIVE.value,
+    show_default=True,
+    help="active: they get mail to the list; pending: they were added and have not confirmed.",
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
@@ -228,13 +242,15 @@ def remove_members(*, name: str, who: tuple[str, ...], project: str) -> None:
 @click.option("--cursor", metavar="CURSOR", help="Next cursor of the previous page.")
 @project_option
 @json_option
-def list_members(*, name: str, limit: int, cursor: str | None, project: str) -> None:
-    """List the contacts that mail to LIST would go to."""
+def list_members(*, name: str, status: str, limit: int, cursor: str | None, project: str) -> None:
+    """List the contacts that mail to LIST would go to, or those that have not confirmed."""
     (after,) = key_of(cursor, UUID)
 
     async def listed(app: Opened) -> Page[Contact]:
         project_id = await contacts.project_of(app.conn, project)
-        return await lists.members(app.conn, project_id, name, after=after, limit=limit)
+        return await lists.members(
+            app.conn, project_id, name, status=MemberStatus(status), after=after, limit=limit
+        )
 
     found = execute(listed)
     print_rows(found.data, CONTACT_COLUMNS, document=found, nothing="no contacts")

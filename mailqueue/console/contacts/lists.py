@@ -17,7 +17,7 @@ from mailqueue.contacts import lists
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
 from mailqueue.contract.background import ImportKind
-from mailqueue.contract.contacts import ContactList, ImportedContacts, ListCount
+from mailqueue.contract.contacts import ContactList, ImportedContacts, ListCount, MemberStatus
 from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.db.fetch import Conn
@@ -42,15 +42,19 @@ async def show_lists(context: PageContext) -> Response:
 
 
 async def show_list(context: PageContext) -> Response:
-    """Show one list: its condition, its members, and their number where that is asked for."""
+    """Show one list: its condition, its members or those that have not confirmed, and their number
+    where that is asked for.
+    """
     counts: ListCount | None = None
+    is_pending = context.query("status") == MemberStatus.PENDING
+    status = MemberStatus.PENDING if is_pending else MemberStatus.ACTIVE
     (after,) = key_of(context.query("cursor") or None, UUID)
     async with context.connection() as conn:
         found = await _found(context, conn)
         if context.query("counts") == "on":  # reads all contacts of a list with a condition
             counts = await lists.count(conn, context.seen.id, found.name, category=COUNTED_FOR)
         members = await lists.members(
-            conn, context.seen.id, found.name, after=after, limit=PAGE_ROWS
+            conn, context.seen.id, found.name, status=status, after=after, limit=PAGE_ROWS
         )
     return context.page(
         "contacts/one_list.html",
@@ -58,6 +62,7 @@ async def show_list(context: PageContext) -> Response:
         counts=counts,
         category=COUNTED_FOR,
         members=members.data,
+        is_pending=is_pending,
         following=members.next_cursor,
         done=context.query("done"),
         moved=number_in(context, "members"),

@@ -33,6 +33,17 @@ SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c
        c.consent_source, c.consent_wording, c.created_at, c.updated_at
 FROM mailqueue.list_members(%(project_id)s::uuid, %(list_id)s::uuid, %(after)s::uuid, %(limit)s::integer) AS c;
 
+-- name: list_pending_members :many
+-- Contacts after one that were added to a list and have not confirmed, in the order of ids.
+SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,
+       c.consent_source, c.consent_wording, c.created_at, c.updated_at
+FROM mailqueue.contact_list_members AS m JOIN mailqueue.contacts AS c ON c.id = m.contact_id
+WHERE m.list_id = %(list_id)s::uuid AND m.project_id = %(project_id)s::uuid AND m.is_pending
+  AND m.contact_id > coalesce(%(after)s::uuid, '00000000-0000-0000-0000-000000000000')
+  AND c.email_key <> 'erased@erased.invalid'
+ORDER BY m.contact_id
+LIMIT %(limit)s::integer;
+
 -- name: size_of_list :value
 -- The number of contacts of a list, counted up to a limit.
 SELECT count(*)

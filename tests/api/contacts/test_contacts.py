@@ -121,6 +121,19 @@ async def test_a_list_is_added_counted_changed_and_removed(api: Calling) -> None
     assert (await api.get("/v1/lists/news")).status_code == 404
 
 
+async def test_contacts_of_a_list_are_listed_by_whether_they_confirmed(api: Calling) -> None:
+    await api.post("/v1/contacts", {"email": "ann@example.com"})
+    await api.post("/v1/lists", {"name": "news", "opt_in": "confirmed"})
+    await api.post("/v1/lists/news/members", {"contacts": ["ann@example.com"]})
+
+    pending = (await api.get("/v1/lists/news/members?status=pending")).json()
+    assert [one["email"] for one in pending["data"]] == ["ann@example.com"]
+    for query in ("", "?status=active"):
+        assert (await api.get(f"/v1/lists/news/members{query}")).json()["data"] == []
+    unknown = await api.get("/v1/lists/news/members?status=gone")
+    assert (unknown.status_code, "status" in unknown.text) == (422, True)
+
+
 async def test_a_condition_is_tried(api: Calling) -> None:
     await api.post("/v1/contacts", ANN)
     await api.post("/v1/contacts", {"email": "bob@example.com"})

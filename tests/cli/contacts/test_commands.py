@@ -64,6 +64,18 @@ def test_a_full_project_is_said_in_one_line(on_fresh_db: Cli) -> None:
     assert "project default is full: it has 1 contacts and may have 1" in full.stderr
 
 
+def test_contacts_that_have_not_confirmed_are_listed(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    cli.json("contact", "put", "ann@example.com")
+    cli.json("list", "add", "news", "--opt-in", "confirmed")
+    cli.json("list", "members", "add", "news", "ann@example.com")
+
+    pending = cli.json("list", "members", "list", "news", "--status", "pending")
+
+    assert [one["email"] for one in pending["data"]] == ["ann@example.com"]
+    assert cli.json("list", "members", "list", "news")["data"] == []
+
+
 def test_a_list_is_added_counted_tried_sent_to_and_removed(on_fresh_db: Cli) -> None:
     cli = on_fresh_db
     cli.sql(lambda conn: make.sender_account(conn, name="relay"))

@@ -1,5 +1,7 @@
 """Contact lists in the console: added, changed, removed, and their members."""
 
+import html
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -141,6 +143,35 @@ async def test_members_are_added_and_removed_by_address_and_an_unknown_one_is_na
     assert left == ["ben@example.com"]
     assert refused.status_code == 422
     assert 'id="fault-contacts"' in refused.text
+
+
+async def test_a_list_shows_which_contacts_have_not_confirmed(
+    console: Visiting, visitor: Visitor
+) -> None:
+    pending = f"{NEWS}?status=pending"
+    async with console.connection() as conn:
+        project = await make.project_named(conn)
+        await people.list_of(conn, project, opt_in="confirmed")
+        before = (await visitor.get(pending)).text
+        addresses = [f"p{number}@example.com" for number in range(51)]
+        ids = await people.added(conn, project, *addresses)
+        await make.scalar(conn, "SELECT mailqueue.add_list_members(%s, 'news', %s)", project, ids)
+        await people.list_of(conn, project, "all")
+        members, counted = [
+            (await visitor.get(f"{NEWS}{query}")).text for query in ("", "?counts=on")
+        ]
+        shown = (await visitor.get(pending)).text
+        (following,) = re.findall('href="([^"]+cursor=[^"]+)"', shown)
+        last = (await visitor.get(html.unescape(following))).text
+        without = (await visitor.get(f"{LISTS}/all")).text
+
+    assert "No contact that was added has yet to confirm." in before
+    assert "p0@example.com" not in members
+    assert f'href="{pending}"' in members
+    assert f'<a href="{pending}">51</a>' in counted
+    assert [f">{each}<" in shown for each in addresses].count(True) == 50
+    assert [f">{each}<" in last for each in addresses].count(True) == 1
+    assert "status=pending" not in without
 
 
 async def test_a_viewer_sees_no_buttons_of_contacts_and_lists(console: Visiting) -> None:
