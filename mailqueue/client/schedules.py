@@ -37,6 +37,14 @@ def create(
     return ApiRequest("POST", _PATH, answers.Schedule, sound(body), key=new_key())
 
 
+def try_out(
+    schedule_type: str, payload: Mapping[str, Any], fields: Mapping[str, Any]
+) -> ApiRequest[answers.ScheduleEstimate]:
+    """Return the request that adds no schedule, and says what a run of it would come to."""
+    body = {"schedule_type": schedule_type, "payload": payload, **fields, "dry_run": True}
+    return ApiRequest("POST", _PATH, answers.ScheduleEstimate, sound(plain(body)))
+
+
 def get(schedule_id: UUID | str) -> ApiRequest[answers.Schedule]:
     return ApiRequest("GET", f"{_PATH}/{path_part(schedule_id)}", answers.Schedule)
 

@@ -121,6 +121,13 @@ async def test_a_schedule_is_run_at_once_and_its_runs_are_listed(client: Client)
     assert begun.id == run.id
 
 
+async def test_a_schedule_is_tried_and_not_added(client: Client) -> None:
+    found = await client.try_schedule("cron", HELLO, cron_expression="0 9 * * *", name="daily")
+
+    assert (found.recipients, found.daily_limit) == (1, None)
+    assert "daily" not in [one.name for one in (await client.schedules()).data]
+
+
 async def test_the_next_run_is_estimated_and_skipped(client: Client) -> None:
     made = await client.create_schedule("cron", HELLO, cron_expression="0 9 * * *")
     assert made.next_run_at is not None

@@ -3,11 +3,19 @@
 from http import HTTPStatus
 from uuid import UUID
 
+from starlette.responses import Response
+
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.endpoint import Endpoint, ForTestKeys
+from mailqueue.api.http.responses import json_answer
 from mailqueue.api.schedules.read import definition, in_payload
 from mailqueue.api.schedules.runs import RUN_ENDPOINTS
-from mailqueue.api.schedules.schema import NextRunsQuery, ScheduleQuery, ScheduleRequest
+from mailqueue.api.schedules.schema import (
+    NewSchedule,
+    NextRunsQuery,
+    ScheduleQuery,
+    ScheduleRequest,
+)
 from mailqueue.contract.automation.schedules import (
     CancelledRun,
     NextRuns,
@@ -34,12 +42,16 @@ _EXAMPLE = {
 }
 
 
-async def add(call: RequestContext) -> Schedule:
-    """Add a schedule."""
+async def add(call: RequestContext) -> Schedule | Response:
+    """Add a schedule, or return what a run of it would come to."""
+    body: NewSchedule = call.body
     given = await definition(call)
+    project_id = call.caller.project_id
     try:
         async with call.connection() as conn:
-            return await schedules.add(conn, call.caller.project_id, given, by=call.by)
+            if body.dry_run:
+                return json_answer(await schedules.try_out(conn, project_id, given, by=call.by))
+            return await schedules.add(conn, project_id, given, by=call.by)
     except InvalidField as exc:
         raise in_payload(exc) from None
 
@@ -126,13 +138,15 @@ ENDPOINTS = (
         Scope.EMAIL_SEND,
         "Schedule emails, once or again and again.",
         add,
-        request=ScheduleRequest,
+        request=NewSchedule,
         response=Schedule,
         status=HTTPStatus.CREATED,
         tag=TAG,
         example=_EXAMPLE,
         description="The template and the variables are checked now, and rendered with each email. "
-        "A project may have 10,000 unfinished schedules that recur, and 100,000 that run once.",
+        "A project may have 10,000 unfinished schedules that recur, and 100,000 that run once. "
+        "With `dry_run` nothing is stored: the response is 200 with what "
+        "`GET /v1/schedule/{schedule_id}/estimate` would return.",
         test_keys=ForTestKeys.OWN,
     ),
     Endpoint(

@@ -116,6 +116,13 @@ class ScheduleRequest(StrictRequestModel):
     """Length of the window over which the emails of a run are spread."""
 
 
+class NewSchedule(ScheduleRequest):
+    """A schedule to add, or to try."""
+
+    dry_run: bool = False
+    """Return what a run would come to, and add nothing."""
+
+
 class ScheduleQuery(PageQuery):
     """Filters of a list of schedules."""
 

@@ -22,6 +22,7 @@ from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.automation.schedules import (
     NextRuns,
     Schedule,
+    ScheduleEstimate,
     ScheduleRun,
     ScheduleStatus,
 )
@@ -72,19 +73,27 @@ def schedule() -> None:
         " --template digest --to subscribers",
         "mailqueue schedule add reminder --at 2030-05-01T09:00 --local --to ann@example.com"
         " --subject Hello --text 'See you at noon'",
+        "mailqueue schedule add digest --cron '0 9 * * mon' --template digest --to subscribers"
+        " --dry-run",
     )
 )
 @click.argument("name", metavar="NAME")
 @schedule_options
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show how many emails a run would make, and the limits; add nothing.",
+)
 @project_option
 @json_option
-def add(*, name: str, project: str, **given: Any) -> None:
+def add(*, name: str, dry_run: bool, project: str, **given: Any) -> None:
     """Add a schedule called NAME."""
 
-    async def added(app: Opened) -> Schedule:
+    async def added(app: Opened) -> Schedule | ScheduleEstimate:
         project_id = await schedules.project_of(app.conn, project)
         definition = definition_of(name, given)
-        return await schedules.add(app.conn, project_id, definition, by=operator())
+        act = schedules.try_out if dry_run else schedules.add
+        return await act(app.conn, project_id, definition, by=operator())
 
     _print(execute(added))
 

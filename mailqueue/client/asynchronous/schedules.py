@@ -18,6 +18,12 @@ class AsyncSchedules(AsyncCalls):
         """Add a schedule of type once, cron or local; `payload` is as in the API."""
         return await self._ask(schedules.create(schedule_type, payload, fields))
 
+    async def try_schedule(
+        self, schedule_type: str, payload: Mapping[str, Any], **fields: Unpack[ScheduleFields]
+    ) -> answers.ScheduleEstimate:
+        """Return what a run of such a schedule would come to; it is not added."""
+        return await self._ask(schedules.try_out(schedule_type, payload, fields))
+
     async def schedule(self, schedule_id: UUID | str) -> answers.Schedule:
         """Return a schedule."""
         return await self._ask(schedules.get(schedule_id))

@@ -21,6 +21,12 @@ class Schedules(Calls):
         """Add a schedule of type once, cron or local; `payload` is as in the API."""
         return self._ask(schedules.create(schedule_type, payload, fields))
 
+    def try_schedule(
+        self, schedule_type: str, payload: Mapping[str, Any], **fields: Unpack[ScheduleFields]
+    ) -> answers.ScheduleEstimate:
+        """Return what a run of such a schedule would come to; it is not added."""
+        return self._ask(schedules.try_out(schedule_type, payload, fields))
+
     def schedule(self, schedule_id: UUID | str) -> answers.Schedule:
         """Return a schedule."""
         return self._ask(schedules.get(schedule_id))

@@ -70,6 +70,63 @@ async def test_the_documented_example_recurs_on_mondays(api: Calling) -> None:
     assert again.status_code == 409
 
 
+async def _written(api: Calling) -> list[tuple[int, ...]]:
+    query = """
+        SELECT (SELECT count(*) FROM mailqueue.schedules),
+               (SELECT count(*) FROM mailqueue.schedule_runs),
+               (SELECT count(*) FROM mailqueue.audit_events)
+    """
+    async with connect(api.database) as conn:
+        return await make.rows(conn, query)
+
+
+async def test_a_dry_run_estimates_a_schedule_and_writes_nothing(api: Calling) -> None:
+    """The answer is that of the estimate of the same schedule."""
+    to = ["ann@example.com", "Bob@example.com", "bob@example.com", "cid@example.com"]
+    given = ONCE | {"name": "offer", "payload": {"to": to} | WORDS}
+    async with connect(api.database) as conn:
+        project = await make.project_named(conn)
+        await conn.execute(
+            "SELECT mailqueue.suppress(%s, 'cid@example.com', '', 'manual', NULL, NULL, 'tests')",
+            (project,),
+        )
+        await conn.execute(
+            "UPDATE mailqueue.limits SET daily_limit = 1 WHERE project_id = %s", [project]
+        )
+    before = await _written(api)
+
+    tried = await api.post(PATH, given | {"dry_run": True})
+    assert tried.status_code == 200, tried.text
+    found = tried.json()
+    assert (found["recipients"], found["suppressed"]) == (3, 1)
+    assert (found["daily_limit"], found["headroom"], found["days"]) == (1, 1, 2)
+    assert await _written(api) == before
+
+    added = await api.post(PATH, given | {"dry_run": False})
+    assert added.status_code == 201, added.text
+    assert (await api.get(f"{PATH}/{added.json()['id']}/estimate")).json() == found
+
+
+async def test_a_dry_run_is_refused_as_its_schedule_would_be(api: Calling) -> None:
+    never = DIGEST | {"cron_expression": "0 0 30 2 *", "dry_run": True}
+    refused = await api.post(PATH, never)
+    assert (refused.status_code, "cron_expression" in error_of(refused)["message"]) == (422, True)
+    nowhere = DIGEST | {"payload": {"to": ["nowhere"]}, "dry_run": True}
+    assert (await api.post(PATH, nowhere)).status_code == 422
+    added = (await api.post(PATH, DIGEST)).json()
+    assert (await api.post(PATH, DIGEST | {"dry_run": True})).status_code == 409
+    changed = await api.put(f"{PATH}/{added['id']}", DIGEST | {"dry_run": True})
+    assert changed.status_code == 422, "an estimate is at its own path"
+
+
+async def test_a_dry_run_is_replayed_with_its_idempotency_key(api: Calling) -> None:
+    given = ONCE | {"dry_run": True}
+    first, second = [await api.post(PATH, given, idempotency_key="one") for _ in range(2)]
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.json() == second.json()
+    assert (await api.get(PATH)).json()["data"] == []
+
+
 async def test_an_answer_has_the_language_of_a_schedule(api: Calling) -> None:
     made = (await api.post(PATH, DIGEST | {"language": "de"})).json()
     assert made["language"] == "de"

@@ -38,6 +38,15 @@ def test_a_schedule_is_added_shown_changed_and_removed(on_fresh_db: Cli) -> None
     assert cli("schedule", "show", "nothing").exit_code == 1
 
 
+def test_a_schedule_is_tried_before_it_exists(on_fresh_db: Cli) -> None:
+    cli = on_fresh_db
+    given = ("schedule", "add", "digest", "--cron", "0 9 * * mon", *WORDS, "--dry-run")
+
+    assert cli.json(*given)["recipients"] == 1
+    assert "recipients" in cli(*given).stdout
+    assert cli.json("schedule", "list")["data"] == []
+
+
 def test_a_refusal_names_the_field(on_fresh_db: Cli) -> None:
     found = on_fresh_db("schedule", "add", "digest", "--cron", "0 0 30 2 *", *WORDS)
     assert found.exit_code == 1
