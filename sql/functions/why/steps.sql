@@ -23,8 +23,14 @@ AS $$
            ('queue', 'refused', 'to see which triggers there are: mailqueue psql'),
            ('queue', 'retry', 'to see its attempts: mailqueue email show {id}; to give it up: mailqueue email cancel'
                               ' {id}'),
-           ('queue', 'quiet hours', 'to change them: mailqueue project change {project} --quiet-hours WINDOW'),
-           ('queue', 'frequency cap', 'to change it: mailqueue project change {project} --frequency-cap N/DURATION'),
+           ('queue', 'quiet hours', 'to change them: mailqueue project change {project} --quiet-hours WINDOW; to send'
+                                    ' this email then: mailqueue email reschedule {id} --run-at TIME'),
+           ('queue', 'quiet hours of a retry', 'to change them: mailqueue project change {project} --quiet-hours'
+                                               ' WINDOW'),
+           ('queue', 'frequency cap', 'to change it: mailqueue project change {project} --frequency-cap N/DURATION; to'
+                                      ' send this email then: mailqueue email reschedule {id} --run-at TIME'),
+           ('queue', 'frequency cap of a retry', 'to change it: mailqueue project change {project} --frequency-cap'
+                                                 ' N/DURATION'),
            ('queue', 'not_due', 'to send it at another time: mailqueue email reschedule {id} --run-at TIME'),
            ('queue', 'pending', 'to move it forward: mailqueue email reprioritise {id} --priority critical'),
            ('queue', 'own_server', 'to see its attempts: mailqueue email show {id}; to give it up: mailqueue email'

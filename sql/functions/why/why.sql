@@ -120,8 +120,8 @@ BEGIN
                                      mailqueue.shown(q.run_at), q.last_error)
                     WHEN v_held_by <> '' THEN format('held back until %s: %s', mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END
-            || mailqueue.next_step('queue', coalesce(v_held_by, CASE WHEN q.attempts > 0 THEN 'retry'
-                                                                     ELSE 'not_due' END), q.id, q.project_id);
+            || mailqueue.next_step('queue', CASE WHEN q.attempts > 0 THEN coalesce(v_held_by || ' of a retry', 'retry')
+                                                 ELSE coalesce(v_held_by, 'not_due') END, q.id, q.project_id);
     END IF;
     IF mailqueue.sending_refusal() IS NOT NULL THEN
         RETURN 'no mail is sent: ' || mailqueue.sending_refusal()

@@ -8,7 +8,14 @@ from mailqueue.db.fetch import Conn
 from tests import make
 from tests.contacts import people
 from tests.mail.claim.steps import due_now
-from tests.mail.limits.held_back.marketing import around_now, change, handled, marketing, waits
+from tests.mail.limits.held_back.marketing import (
+    HELD_BACK,
+    around_now,
+    change,
+    handled,
+    marketing,
+    waits,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +41,30 @@ async def test_marketing_waits_until_the_quiet_hours_end_and_other_mail_is_sent(
     await change(conn, quiet_hours=None)
     await due_now(conn)
     assert await handled(conn, worker) == [late]
+
+
+@pytest.mark.parametrize("state", HELD_BACK)
+async def test_the_commands_of_why_send_one_email_that_is_held_back(conn: Conn, state: str) -> None:
+    """Another email of the project that is held back stays where it is; retries have no time."""
+    late = await HELD_BACK[state](conn)
+    told = await make.scalar(conn, "SELECT mailqueue.why(%s)", late)
+    other = await marketing(conn, "ann@example.com", project="shop")
+    worker = await make.worker(conn)
+    assert await handled(conn, worker) == []
+    await change(conn, "shop", quiet_hours=None, frequency_cap=None)
+    assert await handled(conn, worker) == [], "the change alone sends none of them"
+
+    query = """
+        SELECT result FROM mailqueue.reschedule_emails(
+            (SELECT project_id FROM mailqueue.email_queue WHERE id = %s), ARRAY[%s], now())
+    """
+    moved = await make.rows(conn, query, late, late)
+
+    is_retry = state.endswith(" of a retry")
+    assert (f"mailqueue email reschedule {late} --run-at TIME" in told) is not is_retry
+    assert moved == ([] if is_retry else [("rescheduled",)])
+    assert await handled(conn, worker) == ([] if is_retry else [late])
+    assert (await waits(conn, other))[1].startswith(state.removesuffix(" of a retry"))
 
 
 async def test_hours_are_those_of_the_contact_and_else_of_the_project(conn: Conn) -> None:
