@@ -95,6 +95,61 @@ async def test_timed_events_that_name_the_address_end(
     assert await make.rows(conn, query) == kept
 
 
+SPELLINGS = [
+    ("ann@example.com", "ANN@Example.com"),
+    ("ann@example.com", "Zo\u00eb \u00c4 <Ann@example.com>"),
+    ("ann@example.com", '"<Ann>" <ann@example.com>'),
+    ("ann@b\u00fccher.example", "Ann <ann@xn--bcher-kva.example>"),
+    ("ann@xn--bcher-kva.example", "Ann <ann@B\u00dcCHER.example>"),
+]
+
+
+@pytest.mark.parametrize(("address", "mailbox"), SPELLINGS)
+async def test_timed_events_end_however_they_spell_the_address(
+    conn: Conn, address: str, mailbox: str
+) -> None:
+    await events.template(conn)
+    project = await make.project_named(conn)
+    [ann] = await people.added(conn, project, address)
+    query = "SELECT mailqueue.put_timed_event('x', now(), template => 'welcome', recipient => %s)"
+    await make.scalar(conn, query, mailbox)
+
+    await _end(conn, project, ann)
+
+    query = "SELECT status, last_error FROM mailqueue.timed_events"
+    assert await make.rows(conn, query) == [("cancelled", "the contact was removed")]
+
+
+ONLY_ANN = """
+CREATE OR REPLACE FUNCTION mailqueue.split_mailbox(p_mailbox text, OUT name text, OUT address text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+    IF p_mailbox <> 'Ann <ann@example.com>' THEN
+        RAISE EXCEPTION 'split: %', p_mailbox;
+    END IF;
+    address := 'ann@example.com';
+END $$
+"""
+
+
+async def test_mailboxes_of_others_are_not_split(conn: Conn) -> None:
+    """Splitting one costs microseconds, and a project may have a million of such events."""
+    await events.template(conn)
+    project = await make.project_named(conn)
+    [ann] = await people.added(conn, project, "ann@example.com")
+    query = "SELECT mailqueue.put_timed_event('x', now(), template => 'welcome', recipient => %s)"
+    others = ["bob@example.com", "Ann <an@example.com>", "Zo\u00eb <zoe@example.com>"]
+    for mailbox in (*others, "Ann <ann@example.com>"):
+        await make.scalar(conn, query, mailbox)
+
+    async with conn.transaction(force_rollback=True):
+        await conn.execute(ONLY_ANN)
+        await _end(conn, project, ann)
+        query = "SELECT recipient FROM mailqueue.timed_events WHERE status = 'cancelled'"
+        assert await make.rows(conn, query) == [("Ann <ann@example.com>",)]
+
+
 @WAYS
 async def test_runs_of_schedules_that_are_being_made_leave_it_out(conn: Conn, way: Way) -> None:
     """The contact of a list, and the one whose address a schedule names."""
