@@ -64,6 +64,18 @@ async def test_it_compares_a_run_with_the_daily_limits_of_the_accounts_together(
     assert await _estimate(conn, made, columns) == (None, None, None)
 
 
+async def test_large_daily_limits_of_accounts_are_together_at_most_the_largest_integer(
+    conn: Conn,
+) -> None:
+    for name in ("one", "two"):
+        await make.sender_account(conn, name=name, daily_limit=2_000_000_000)
+    made = await _to(conn, ["ann@example.com"])
+
+    found = await _estimate(conn, made, "daily_limit, headroom, days")
+
+    assert found == (2_147_483_647, 4_000_000_000, 1)
+
+
 async def test_a_recipient_of_several_lists_counts_once(conn: Conn) -> None:
     project = await make.project_named(conn)
     emails = ("ann@example.com", "bob@example.com", "cleo@example.com")

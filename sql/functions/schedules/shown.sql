@@ -77,8 +77,8 @@ BEGIN
     sent_today := coalesce(sent_today, 0);
     headroom := CASE WHEN daily_limit IS NOT NULL THEN greatest(daily_limit - sent_today, 0) END;
     IF NOT s.is_test THEN
-        -- Its sender accounts together: if one has no limit, they have none.
-        SELECT CASE WHEN count(*) = count(h.daily_limit) THEN sum(h.daily_limit) END AS daily,
+        -- Its sender accounts together: if one has no limit, they have none. Their sum may be above any integer.
+        SELECT CASE WHEN bool_and(h.daily_limit IS NOT NULL) THEN least(sum(h.daily_limit), 2147483647) END AS daily,
                CASE WHEN count(*) = count(h.daily_limit) THEN sum(greatest(h.daily_limit - h.sent - h.reserved, 0))
                     END AS room INTO v_more
           FROM mailqueue.headroom(ARRAY(SELECT m.id FROM mailqueue.sender_accounts AS a
