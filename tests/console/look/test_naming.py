@@ -35,11 +35,17 @@ def loud_of(html: str) -> list[str]:
     return [text_of(words) for form in _FORM.findall(html) for words in _LOUD.findall(form)]
 
 
-async def pages_with_loud_forms(console: Visiting) -> Sequence[tuple[str, str]]:
-    """Return path and HTML of the pages on which a superadmin can change something."""
+async def pages_with_loud_forms(
+    console: Visiting, *, subject: str = "Your order", changed: str = ""
+) -> Sequence[tuple[str, str]]:
+    """Return path and HTML of the pages on which a superadmin can change something.
+
+    `changed` are statements over what they show.
+    """
     await console.add_user("ann")
     async with console.connection() as conn:
-        values = await seed(conn, "shop", subject="Your order")
+        values = await seed(conn, "shop", subject=subject)
+        await conn.execute(changed.encode())
     found = []
     async with console.visitor() as visitor:
         await visitor.log_in("ann")
@@ -71,3 +77,28 @@ async def test_titles_headings_and_buttons_of_forms_name_what_is_changed(
     assert len(of_things) > 60
     assert short == set()
     assert nameless == set()
+
+
+async def test_long_and_hostile_names_are_shortened_escaped_and_isolated(
+    console: Visiting,
+) -> None:
+    """The subject of a notification is that of an email from anywhere."""
+    changed = """
+        UPDATE mailqueue.notifications SET subject = U&'\\202e' || repeat('<script>', 120);
+        UPDATE mailqueue.schedules
+           SET name = NULL, message = message || jsonb_build_object('subject', repeat('<b>x</b>', 120));
+        UPDATE mailqueue.webhooks SET description = NULL, url = url || '?' || repeat('x', 1900)
+    """
+    pages = await pages_with_loud_forms(console, subject="<script>x</script>", changed=changed)
+    shown = [
+        (path, [*_HEADING.findall(html), *_TITLE.findall(html)])
+        for path, html in pages
+        if _OF_A_THING.search(path)
+    ]
+
+    assert len(shown) > 60
+    assert [path for path, words in shown if "\u202e" in words[0]] != []
+    assert [path for path, words in shown if max(len(text_of(one)) for one in words) > 320] == []
+    assert [path for path, words in shown if "<script" in "".join(words)] == []
+    outside = [path for path, words in shown if "\u202e" in _NAME.sub("", words[0])]
+    assert outside == []
