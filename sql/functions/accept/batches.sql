@@ -103,7 +103,7 @@ BEGIN
             q.id := mailqueue.uuidv7();
             q.recipient_email := r ->> 'recipient';
             q.recipient_name := nullif(r ->> 'name', '');
-            q.custom_data := r -> 'custom_data';
+            q.custom_data := nullif(r -> 'custom_data', 'null');
             IF r ? 'scheduled_at' THEN
                 q.run_at := greatest(q.run_at, (r ->> 'scheduled_at')::timestamptz);
                 -- Age counts from then, as for every scheduled mail.

@@ -207,8 +207,8 @@ BEGIN
                     p_project, p_batch, r ->> 'recipient', p_contents -> coalesce((r ->> 'content')::integer, 0),
                     p_options, coalesce(r -> 'custom_data' -> 'variables', '{}'),
                     jsonb_strip_nulls(jsonb_build_object('tags', r -> 'tags'))
-                    || CASE WHEN r ? 'custom_data' THEN jsonb_build_object('custom_data',
-                                                                           (r -> 'custom_data') - 'variables')
+                    || CASE WHEN r -> 'custom_data' <> 'null'
+                                 THEN jsonb_build_object('custom_data', (r -> 'custom_data') - 'variables')
                             ELSE '{}' END,
                     p_except => v_except, p_by => p_by);
                 r := r || '{"refused": "-", "expanding": true}';

@@ -9,6 +9,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db.fetch import Conn
 from mailqueue.templates.model import NewText
 from tests import make
+from tests.contacts import people
 from tests.mail.accept.intakes import NotAccepted, by_batch, by_enqueue, plain
 from tests.templates.making import published
 
@@ -206,3 +207,24 @@ async def test_custom_data_that_is_a_json_null_is_stored_as_none(
 
     query = "SELECT custom_data, custom_data IS NULL FROM mailqueue.email_queue WHERE id = %s"
     assert await make.rows(conn, query, email) == [(kept, kept is None)]
+
+
+async def test_custom_data_of_a_recipient_of_a_batch_that_is_a_json_null_is_none(
+    conn: Conn,
+) -> None:
+    """Also where the recipient is a list of contacts."""
+    project = await make.project_named(conn)
+    [bob] = await people.added(conn, project, "bob@example.com")
+    await people.list_of(conn, project, "news", members=[bob])
+    recipients = [{"recipient": name, "custom_data": None} for name in ("ann@example.com", "news")]
+
+    query = """
+        SELECT s.status, s.reason FROM mailqueue.enqueue_shared(
+               'default', '[{"subject": "s", "text": "t"}]', '{"category": "marketing"}', %s, true,
+               'tests') AS s
+    """
+    found = await make.rows(conn, query, Jsonb(recipients))
+
+    assert found == [("queued", None), ("expanding", None)]
+    query = "SELECT recipient_email, custom_data IS NULL FROM mailqueue.email_queue"
+    assert await make.rows(conn, query) == [("ann@example.com", True)]
