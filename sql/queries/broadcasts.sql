@@ -5,7 +5,8 @@
 -- of SendGrid's API, or those of Resend's.
 SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_id,
        CASE WHEN s.once_at > b.begun_at + interval '2 s' THEN s.once_at END AS scheduled_at, r.finished_at AS sent_at,
-       s.message ->> 'template' AS template, coalesce(r.queued, 0) > 0 AS has_mail,
+       s.message ->> 'template' AS template,
+       CASE WHEN r.id IS NULL THEN coalesce(s.run_count, 0) > 0 ELSE r.queued > 0 END AS has_mail,  -- it may be deleted
        CASE WHEN %(id)s::uuid IS NOT NULL THEN b.content
             WHEN b.summary IS NULL THEN '{}' ELSE jsonb_build_object('singlesend', b.summary) END AS content,
        CASE WHEN b.begun_at IS NULL THEN 'draft'

@@ -76,3 +76,7 @@ def test_one_that_was_cancelled_while_it_was_sent_is_not_sent_again(site: Served
         assert refusal.value.status_code == 400
     run(site)
     assert len(site.rows("SELECT recipient_email FROM mailqueue.email_queue")) == 2
+
+    site.rows("DELETE FROM mailqueue.schedule_recipients RETURNING 1")
+    site.rows("DELETE FROM mailqueue.schedule_runs RETURNING 1")
+    assert read(one.get())["status"] == "triggered", "also after retention deleted its run"

@@ -45,7 +45,7 @@ class Broadcast:
     """A broadcast: draft, scheduled, queued, sent, canceled or failed.
 
     `template` is that of its schedule, as `slug@version`; `content` has no texts in lists.
-    `has_mail`: its schedule has made mail, maybe not to all.
+    `has_mail`: its schedule has made mail, maybe not to all, or its run was deleted by retention.
     """
 
     id: UUID
