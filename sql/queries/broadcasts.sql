@@ -1,8 +1,8 @@
 -- Broadcasts: drafts of mail to a list, and those that a schedule sends.
 
 -- name: list_broadcasts :many
--- Broadcasts older than one, newest first, or newer than one, oldest first, or the one of an id, with its texts: those
--- of SendGrid's API, or those of Resend's.
+-- Broadcasts older than one, newest first, or newer than one, oldest first, those of some ids, or the one of an id, with
+-- its texts: those of SendGrid's API, or those of Resend's.
 SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_id,
        CASE WHEN s.once_at > b.begun_at + interval '2 s' THEN s.once_at END AS scheduled_at, r.finished_at AS sent_at,
        s.message ->> 'template' AS template,
@@ -22,10 +22,49 @@ LEFT JOIN mailqueue.schedules AS s ON s.id = b.schedule_id AND s.project_id = b.
 LEFT JOIN mailqueue.schedule_runs AS r ON r.schedule_id = s.id AND r.project_id = b.project_id AND r.number = 1
 WHERE b.project_id = %(project_id)s AND (b.summary IS NOT NULL) = %(of_sendgrid)s
   AND (%(id)s::uuid IS NULL OR b.id = %(id)s)
+  AND (%(ids)s::uuid[] IS NULL OR b.id = ANY (%(ids)s))
   AND (%(after)s::uuid IS NULL OR b.id < %(after)s)
   AND (%(before)s::uuid IS NULL OR b.id > %(before)s)
 ORDER BY CASE WHEN %(before)s::uuid IS NOT NULL THEN b.id END, b.id DESC
 LIMIT %(limit)s;
+
+-- name: page_single_sends :one
+-- How many single sends are sought, whether the one that a page begins behind is among them, and the ids of the page,
+-- the newest first, with one more where another page follows.
+WITH sought AS MATERIALIZED (
+    SELECT b.id
+      FROM mailqueue.broadcasts AS b
+      LEFT JOIN mailqueue.schedules AS s ON s.id = b.schedule_id AND s.project_id = b.project_id
+      LEFT JOIN mailqueue.schedule_runs AS r
+        ON r.schedule_id = s.id AND r.project_id = b.project_id AND r.number = 1
+     WHERE b.project_id = %(project_id)s AND b.summary IS NOT NULL
+       AND (%(among)s::uuid[] IS NULL OR b.id = ANY (%(among)s))
+       AND (%(name)s::text IS NULL OR strpos(lower(b.name), lower(%(name)s)) > 0)
+       AND (%(categories)s::text[] IS NULL OR b.summary -> 'categories' ?| %(categories)s)
+       AND (%(statuses)s::text[] IS NULL OR %(statuses)s @> ARRAY[
+            CASE WHEN b.begun_at IS NULL OR (s.status = 'cancelled' AND coalesce(r.queued, 0) = 0) THEN 'draft'
+                 WHEN s.status IN ('cancelled', 'failed') OR r.status = 'failed' THEN 'triggered'
+                 WHEN s.run_count = 0 OR r.status IN ('pending', 'assigned') THEN 'scheduled'
+                 ELSE 'triggered' END])
+)
+SELECT (SELECT count(*) FROM sought) AS total,
+       %(after)s::uuid IS NULL OR EXISTS (SELECT FROM sought AS f WHERE f.id = %(after)s) AS is_there,
+       ARRAY(SELECT f.id FROM sought AS f WHERE %(after)s::uuid IS NULL OR f.id < %(after)s
+              ORDER BY f.id DESC LIMIT %(limit)s) AS ids;
+
+-- name: list_single_send_categories :many
+-- Categories of the newest single sends, by name.
+SELECT c.name COLLATE "C" AS name
+FROM (SELECT e.name
+        FROM mailqueue.broadcasts AS b
+       CROSS JOIN LATERAL jsonb_array_elements_text(
+           CASE jsonb_typeof(b.summary -> 'categories') WHEN 'array' THEN b.summary -> 'categories' ELSE '[]' END
+       ) AS e(name)
+       WHERE b.project_id = %(project_id)s AND b.summary IS NOT NULL
+       GROUP BY e.name
+       ORDER BY max(b.created_at) DESC, e.name
+       LIMIT %(limit)s) AS c
+ORDER BY 1;
 
 -- name: add_broadcast :maybe
 -- Id of the draft that was added; none: the project has as many as it may have.

@@ -1,14 +1,14 @@
 """SQL of broadcasts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.db.fetch import Conn, many, maybe, one
 from mailqueue.webhooks.ids import new_id
 
 SINGLE_SEND = "singlesend"
@@ -67,6 +67,37 @@ class Broadcast:
         return BroadcastFields(self.name, self.list_id, self.topic, self.content)
 
 
+@dataclass(frozen=True, slots=True)
+class SoughtBroadcasts:
+    """What single sends are sought: by their names' part, one of their categories, their status by
+    SendGrid's names and their ids; None for all.
+    """
+
+    name: str | None = None
+    categories: list[str] | None = None
+    statuses: list[str] | None = None
+    among: list[UUID] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageOfIds:
+    """A page of ids, with one more where another page follows."""
+
+    total: int
+    is_there: bool
+    ids: list[UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleSendsPage:
+    """A page of single sends, of `total`; `is_there`: the one that it begins behind is sought."""
+
+    total: int
+    is_there: bool
+    has_more: bool
+    single_sends: list[Broadcast]
+
+
 async def list_beside(
     conn: Conn,
     project_id: UUID,
@@ -81,6 +112,30 @@ async def list_beside(
     """
     asked = _asked(project_id, None, of_sendgrid) | {"after": after, "before": before}
     return await many(conn, "list_broadcasts", asked | {"limit": limit}, Broadcast)
+
+
+async def page_single_sends(
+    conn: Conn,
+    project_id: UUID,
+    sought: SoughtBroadcasts,
+    *,
+    after: UUID | None = None,
+    limit: int,
+) -> SingleSendsPage:
+    """Return up to `limit` of the single sends that are sought, newest first, those older than
+    `after`.
+    """
+    asked = {"project_id": project_id, "after": after, **asdict(sought)}
+    page = await one(conn, "page_single_sends", asked | {"limit": limit + 1}, PageOfIds)
+    listed = _asked(project_id, None, True) | {"ids": page.ids[:limit], "limit": limit}
+    found = await many(conn, "list_broadcasts", listed, Broadcast) if page.ids else []
+    return SingleSendsPage(page.total, page.is_there, len(page.ids) > limit, found)
+
+
+async def list_categories(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
+    """Return the categories of the newest single sends, by name."""
+    asked = {"project_id": project_id, "limit": limit}
+    return await many(conn, "list_single_send_categories", asked, str)
 
 
 async def find(
@@ -126,4 +181,4 @@ async def remove(conn: Conn, project_id: UUID, broadcast_id: UUID) -> bool:
 
 def _asked(project_id: UUID, broadcast_id: UUID | None, of_sendgrid: bool) -> dict[str, Any]:
     named = {"project_id": project_id, "id": broadcast_id, "of_sendgrid": of_sendgrid}
-    return named | {"after": None, "before": None}
+    return named | {"ids": None, "after": None, "before": None}

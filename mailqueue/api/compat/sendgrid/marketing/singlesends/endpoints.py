@@ -5,7 +5,7 @@ is a schedule, whose state is that of the single send. Those that Resend's clien
 texts are in another language, are not shown.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -16,12 +16,16 @@ from starlette.responses import Response
 from mailqueue.api.compat.broadcasts import store
 from mailqueue.api.compat.broadcasts.sending import (
     CHANGED,
-    MAX_BROADCASTS,
     add_draft,
     release,
     take_back,
 )
-from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast, BroadcastFields
+from mailqueue.api.compat.broadcasts.store import (
+    SINGLE_SEND,
+    Broadcast,
+    BroadcastFields,
+    SoughtBroadcasts,
+)
 from mailqueue.api.compat.model import CompatHandler
 from mailqueue.api.compat.reading import query_of
 from mailqueue.api.compat.sendgrid.marketing.contact_model import Ids
@@ -33,7 +37,6 @@ from mailqueue.api.compat.sendgrid.marketing.singlesends.model import (
     ScheduledSingleSend,
     SingleSendsQuery,
     SoughtSingleSends,
-    categories_of,
     is_draft_again,
     listed,
     merged,
@@ -72,21 +75,23 @@ async def create(call: RequestContext) -> Response:
 async def index(call: RequestContext) -> Response:
     """List single sends, newest first."""
     refuse_subuser(call.request)
-    return await _listed(call, lambda _one: True, "")
+    return await _listed(call, SoughtBroadcasts(), "")
 
 
 async def search(call: RequestContext) -> Response:
     """List single sends by name, status and categories."""
     refuse_subuser(call.request)
     sought = await body_of(call, SoughtSingleSends)
-    return await _listed(call, sought.has, "/search")
+    return await _listed(call, sought.to_sought(), "/search")
 
 
 async def categories(call: RequestContext) -> Response:
     """List the categories of the newest single sends."""
     refuse_subuser(call.request)
-    names = dict.fromkeys(name for one in await _all(call) for name in categories_of(one))
-    return json_answer({"categories": sorted(list(names)[:MAX_CATEGORIES])})
+    async with call.connection() as conn:
+        project_id = call.caller.project_id
+        names = await store.list_categories(conn, project_id, limit=MAX_CATEGORIES)
+    return json_answer({"categories": names})
 
 
 async def show(call: RequestContext) -> Response:
@@ -149,11 +154,14 @@ async def remove(call: RequestContext) -> Response:
 
 
 async def remove_many(call: RequestContext) -> Response:
-    """Remove single sends, all or none; ids of none are left out."""
+    """Remove single sends, all or none; ids of none are left out.
+
+    In the order of their ids, so that two requests for the same ones never wait for each other.
+    """
     refuse_subuser(call.request)
     query = query_of(call, RemovedSingleSendsQuery)
     async with call.in_one_transaction():
-        for broadcast_id in dict.fromkeys(query.ids):
+        for broadcast_id in sorted(set(query.ids)):
             try:
                 one = await _found(call, broadcast_id)
             except NotFound:
@@ -215,42 +223,32 @@ async def _added(call: RequestContext, name: str, said: dict[str, Any]) -> Respo
     return json_answer(shown(one), status=HTTPStatus.CREATED)
 
 
-async def _all(call: RequestContext) -> list[Broadcast]:
-    async with call.connection() as conn:
-        return await store.list_beside(
-            conn, call.caller.project_id, limit=MAX_BROADCASTS, of_sendgrid=True
-        )
-
-
-async def _listed(
-    call: RequestContext, is_sought: Callable[[Broadcast], bool], path: str
-) -> Response:
+async def _listed(call: RequestContext, sought: SoughtBroadcasts, path: str) -> Response:
     query = query_of(call, SingleSendsQuery)
-    found = [one for one in await _all(call) if is_sought(one)]
-    page, links = paged(call, found, query, f"{_PATH}{path}")
+    page, links = await page_of(call, sought, query, f"{_PATH}{path}")
     return json_answer({"result": [listed(one) for one in page], "_metadata": links})
 
 
-def paged(
-    call: RequestContext, found: Sequence[Broadcast], query: SingleSendsQuery, path: str
+async def page_of(
+    call: RequestContext, sought: SoughtBroadcasts, query: SingleSendsQuery, path: str
 ) -> tuple[Sequence[Broadcast], dict[str, Any]]:
     """Return a page of single sends, and the links of its answer.
 
     Raises:
         InvalidField: the page begins behind a single send that is not there.
     """
-    ids = [one.id for one in found]
+    async with call.connection() as conn:
+        page = await store.page_single_sends(
+            conn, call.caller.project_id, sought, after=query.page_token, limit=query.page_size
+        )
+    if not page.is_there:
+        raise InvalidField("page_token", "there is no such page")
     url = origin_of(call.request.scope, call.settings.tracking.public_url) + path
-    links: dict[str, Any] = {"self": url, "count": len(ids)}
-    if query.page_token is not None:
-        if query.page_token not in ids:
-            raise InvalidField("page_token", "there is no such page")
-        found = found[ids.index(query.page_token) + 1 :]
-    page = found[: query.page_size]
-    if len(found) > len(page):
-        after = urlencode({"page_size": query.page_size, "page_token": page[-1].id})
-        links["next"] = f"{url}?{after}"
-    return page, links
+    links: dict[str, Any] = {"self": url, "count": page.total}
+    if page.has_more:
+        last = page.single_sends[-1].id
+        links["next"] = f"{url}?{urlencode({'page_size': query.page_size, 'page_token': last})}"
+    return page.single_sends, links
 
 
 def single_send_endpoint(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast
+from mailqueue.api.compat.broadcasts.store import SINGLE_SEND, Broadcast, SoughtBroadcasts
 from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.schema_base import RequestModel, StrictRequestModel
 from mailqueue.core.errors import InvalidField
@@ -125,13 +125,10 @@ class SoughtSingleSends(StrictRequestModel):
     status: Annotated[list[SingleSendStatus], Field(max_length=3)] | None = None
     categories: Annotated[list[_Category], Field(max_length=100)] | None = None
 
-    def has(self, one: Broadcast) -> bool:
-        """Return whether a single send is sought."""
-        return (
-            (self.name is None or self.name.lower() in one.name.lower())
-            and (not self.status or status_of(one) in self.status)
-            and (not self.categories or not set(self.categories).isdisjoint(categories_of(one)))
-        )
+    def to_sought(self) -> SoughtBroadcasts:
+        """Return what is sought."""
+        status = None if self.status is None else list[str](self.status)
+        return SoughtBroadcasts(self.name, self.categories or None, status or None)
 
 
 class SingleSendsQuery(RequestModel):

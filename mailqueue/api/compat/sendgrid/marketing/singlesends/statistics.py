@@ -13,13 +13,12 @@ from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from mailqueue.analytics import spans
-from mailqueue.api.compat.broadcasts import store
 from mailqueue.api.compat.broadcasts.outcomes import ClickedLink
-from mailqueue.api.compat.broadcasts.sending import MAX_BROADCASTS
+from mailqueue.api.compat.broadcasts.store import SoughtBroadcasts
 from mailqueue.api.compat.reading import query_of
 from mailqueue.api.compat.seen_tags import LONGEST_READING
 from mailqueue.api.compat.sendgrid.marketing.singlesends.endpoints import (
-    paged,
+    page_of,
     single_send_endpoint,
     single_send_of,
 )
@@ -94,12 +93,8 @@ async def index(call: RequestContext) -> Response:
     """Count the mail of single sends, the newest first."""
     refuse_subuser(call.request)
     query = query_of(call, SingleSendsStatsQuery)
-    project_id = call.caller.project_id
-    async with call.connection() as conn:
-        found = await store.list_beside(conn, project_id, limit=MAX_BROADCASTS, of_sendgrid=True)
-    if query.singlesend_ids is not None:
-        found = [one for one in found if one.id in query.singlesend_ids]
-    page, links = paged(call, found, query, _PATH)
+    sought = SoughtBroadcasts(among=query.singlesend_ids)
+    page, links = await page_of(call, sought, query, _PATH)
     counts = await _counts(call, [one.id for one in page])
     return json_answer({"results": [one.shown() for one in counts], "_metadata": links})
 
@@ -109,7 +104,8 @@ async def show(call: RequestContext) -> Response:
     refuse_subuser(call.request)
     one = await single_send_of(call)
     query = query_of(call, SingleSendStatsQuery)
-    _, links = paged(call, [one], query, f"{_PATH}/{one.id}")
+    sought = SoughtBroadcasts(among=[one.id])
+    _, links = await page_of(call, sought, query, f"{_PATH}/{one.id}")
     counts = await _counts(call, [one.id])
     return json_answer({"results": [each.shown() for each in counts], "_metadata": links})
 
