@@ -64,6 +64,21 @@ async def draft(
     }
 
 
+async def parts_for(
+    lend: Lend, compile_process: CompileProcess, project_id: UUID, words: NewText
+) -> Mapping[str, str]:
+    """Return the parts that texts use which are not stored, and which compile.
+
+    Raises:
+        InvalidField: naming the body, the line, and the fault.
+    """
+    async with lend() as conn:
+        parts = {part.name: part.source for part in await store.list_parts(conn, project_id)}
+    call = partial(compile_process.call, project_id=project_id)
+    found: Mapping[str, str] = (await _drafted(call, "", words, parts, None))["parts"]
+    return found
+
+
 async def add_drafted(
     conn: Conn, template: TemplateRow, drafted: DraftedVersion, *, by: str
 ) -> VersionRow:

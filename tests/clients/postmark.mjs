@@ -43,6 +43,19 @@ said.templates = await client.sendEmailBatchWithTemplates([
   { From: hello.From, To: hello.To, TemplateAlias: 'node', TemplateModel: { name: 'Ann' } },
   { From: hello.From, To: hello.To, TemplateAlias: 'none', TemplateModel: {} },
 ]);
+said.bulk = await client.sendBulkEmail({
+  From: hello.From,
+  Subject: 'News for {{FirstName}}',
+  HtmlBody: '<p>Hi {{FirstName}}</p>',
+  TextBody: 'Hi {{FirstName}}',
+  MessageStream: 'broadcast',
+  Tag: 'news',
+  Messages: [
+    { To: 'bob@example.org', TemplateModel: { FirstName: 'Bob' }, Metadata: { n: '1' } },
+    { To: 'eve@example.org', Cc: 'cc@example.org', TemplateModel: { FirstName: 'Eve' } },
+  ],
+});
+said.progress = await client.getBulkEmailStatus(said.bulk.Id);
 said.server = await client.getServer();
 said.inactive = await fault(() => client.sendEmail({ ...hello, To: 'gone@example.org' }));
 said.invalid = await fault(() => client.sendEmail({ ...hello, HtmlBody: undefined, TextBody: undefined }));

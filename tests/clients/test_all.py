@@ -95,7 +95,7 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, POST")
     assert set(wrong.json()) == {"statusCode", "name", "message"}
     assert asked("POST", "/emails/x/share").json()["name"] == "not_found"
-    assert "ErrorCode" in asked("POST", "/email/bulk").json()
+    assert "ErrorCode" in asked("POST", "/email/bounced").json()
     assert "request_id" in asked("GET", "/emailsandmore").json()
     assert "request_id" in asked("POST", "/v1/emails").json()
     head = asked("HEAD", "/emails")
@@ -107,7 +107,7 @@ def test_what_is_not_there_is_said_by_whose_it_would_be(site: Served) -> None:
 NOT_THERE = [
     ("resend", "GET", "/usage"),
     ("resend", "POST", "/emails/x/share"),
-    ("postmark", "POST", "/email/bulk"),
+    ("postmark", "GET", "/stats/outbound/opens/readtimes"),
     ("postmark", "GET", "/stats/outbound/tracked"),
     ("postmark", "POST", "/templates/x/copy"),
     ("sendgrid", "GET", "/v3/ips"),

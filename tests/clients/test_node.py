@@ -54,6 +54,9 @@ def test_postmarks_library_works_as_it_says(site: Served) -> None:
     assert [one["ErrorCode"] for one in said["batch"]] == [0, 300]
     assert site.email(said["templated"]["MessageID"])["template"]
     assert [one["ErrorCode"] for one in said["templates"]] == [0, 1101]
+    assert said["bulk"]["Status"] == "Accepted"
+    assert (said["progress"]["Id"], said["progress"]["TotalMessages"]) == (said["bulk"]["Id"], 2)
+    assert site.email(said["bulk"]["Id"])["html"] == "<p>Hi Bob</p>"
     assert said["server"]["Name"] == "default"
     assert said["inactive"]["name"] == "InactiveRecipientsError"
     assert said["inactive"]["recipients"] == ["gone@example.org"]

@@ -23,18 +23,21 @@ MAX_CHARACTERS = 256 * 1024 * 1024
 """Most characters of all mails of one request, counting shared content for each mail."""
 
 
-async def accept_together(call: RequestContext, requests: Sequence[Wanted]) -> list[Sent]:
+async def accept_together(
+    call: RequestContext, requests: Sequence[Wanted], *, is_kept: bool = False
+) -> list[Sent]:
     """Accept mails in one transaction, in order; a single mail shares the commit of other requests.
 
     A mail to many recipients is sent as several, of which the first is returned. All mails of the
-    request form a batch whose id is that of the first.
+    request form a batch whose id is that of the first. `is_kept`: so does a single mail, which is
+    accepted in the transaction of the request then.
 
     Raises:
         OneRefused: nothing is accepted.
     """
-    is_alone = len(requests) == 1 and _recipients(requests[0]) <= MAX_OF_MAIL
+    is_alone = not is_kept and len(requests) == 1 and _recipients(requests[0]) <= MAX_OF_MAIL
     _check_size(requests)
-    ready = await _ready(call, requests if is_alone else await _with_kept_files(call, requests))
+    ready = await _ready(call, requests if is_alone else await with_kept_files(call, requests))
     if is_alone:
         try:
             return [await sending_service.accepted(call, ready[0])]
@@ -126,10 +129,15 @@ def _emails(call: RequestContext, ready: Sequence[Wanted]) -> tuple[list[int], l
     return places, emails
 
 
-async def _with_kept_files(call: RequestContext, requests: Sequence[Wanted]) -> list[Wanted]:
-    """Return the mails with each file stored once and referred to by its id."""
+async def with_kept_files(call: RequestContext, requests: Sequence[Wanted]) -> list[Wanted]:
+    """Return the mails, which have the same files, with each file stored once and referred to by
+    its id.
+
+    Raises:
+        OneRefused: the project does not allow a file.
+    """
     files = requests[0].attachments
-    if not files:
+    if all(one.id is not None for one in files):
         return list(requests)
     kept = []
     try:

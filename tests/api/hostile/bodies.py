@@ -71,6 +71,11 @@ MAILGUN = {
     "o:deliverytime": "Thu, 01 Jan 2026 00:00:00 +0000",
     "recipient-variables": '{"ann@example.com": {"name": "Ann"}}',
 }
+BULK = {
+    **{name: value for name, value in POSTMARK.items() if name not in ("To", "Cc", "Bcc")},
+    "Subject": "Hello {{name}}",
+    "Messages": [{"To": "ann@example.com", "TemplateModel": {"name": "Ann"}}],
+}
 SIGNATURE = {"Name": "Ann", "ReplyToEmail": "help@example.com", "ReturnPathDomain": ""}
 TRIGGER = {"MatchName": "order", "TrackOpens": True}
 ENTRIES = {"Suppressions": [{"EmailAddress": "ann@example.com"}]}
@@ -147,6 +152,7 @@ BODIES: dict[str, Any] = {
     "POST /email/batch": [POSTMARK],
     "POST /email/withTemplate": TEMPLATE,
     "POST /email/batchWithTemplates": {"Messages": [TEMPLATE]},
+    "POST /email/bulk": BULK,
     "POST /v3/mail/send": SENDGRID,
     "POST /v3/{domain}/messages": MAILGUN,
     "resend: POST /domains": {"name": "news.example.com", "region": "us-east-1"},

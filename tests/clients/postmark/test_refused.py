@@ -113,7 +113,7 @@ def test_a_message_of_more_than_10_mb_is_refused(site: Served) -> None:
 
 
 def test_a_path_that_is_not_there_is_refused_as_postmark_does(site: Served) -> None:
-    for path in ("/email/bulk", "/stats/outbound/tracked", "/email/batch/x"):
+    for path in ("/email/bounced", "/stats/outbound/tracked", "/email/batch/x"):
         answer = post(site, path, {})
         assert (answer.status_code, answer.json()["ErrorCode"]) == (404, 404), path
     answer = requests.get(f"{site.url}/email", timeout=60)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mailqueue.api.compat.broadcasts import store
+from mailqueue.db.fetch import many
 from mailqueue.db.pool import connect
 from tests.clients.sendgrid.test_single_sends import added, api, listed, read, refused, whole
 from tests.clients.serving import Served
@@ -41,14 +41,13 @@ def test_a_page_reads_its_own_single_sends_alone(
 ) -> None:
     site.rows(DRAFTS)
     taken: list[int] = []
-    many = store.many
 
     async def counted(*given: Any) -> list[Any]:
         rows = await many(*given)
         taken.append(len(rows))
         return rows
 
-    monkeypatch.setattr(store, "many", counted)
+    monkeypatch.setattr("mailqueue.api.compat.broadcasts.store.many", counted)
     page = read(call(api))
 
     assert (taken, page["_metadata"]["count"]) == ([3], 30)
@@ -92,7 +91,8 @@ def test_a_status_is_sought_as_it_is_shown(
     if run is not None and plan != "none":
         site.rows(
             "INSERT INTO mailqueue.schedule_runs (project_id, schedule_id, number, status, queued,"
-            " occurrence) SELECT project_id, id, 1, %s, %s, now() FROM mailqueue.schedules RETURNING 1",
+            " occurrence) SELECT project_id, id, 1, %s, %s, now() FROM mailqueue.schedules"
+            " RETURNING 1",
             run,
             queued,
         )

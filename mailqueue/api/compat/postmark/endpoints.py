@@ -17,6 +17,7 @@ from mailqueue.api.compat.accepting import (
 from mailqueue.api.compat.idempotency import respond_once
 from mailqueue.api.compat.model import CompatApi, sending_endpoint
 from mailqueue.api.compat.postmark.bounces import BOUNCE_ENDPOINTS
+from mailqueue.api.compat.postmark.bulk import BULK_ENDPOINTS
 from mailqueue.api.compat.postmark.domains import DOMAIN_ENDPOINTS
 from mailqueue.api.compat.postmark.faults import (
     UNPROCESSABLE,
@@ -205,6 +206,7 @@ POSTMARK = CompatApi(
             "Send up to 500 messages from templates.",
             sending_many(TemplatedMessage),
         ),
+        *BULK_ENDPOINTS,
         *MESSAGE_ENDPOINTS,
         *SERVER_ENDPOINTS,
         *STREAM_ENDPOINTS,

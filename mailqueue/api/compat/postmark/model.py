@@ -179,6 +179,12 @@ class PostmarkMessage(_Message):
         )
 
 
+class BulkMessage(PostmarkMessage):
+    """A message of POST /email/bulk without a stored template: its texts are one themselves."""
+
+    template_model: StorableObject = Field(default_factory=dict)
+
+
 class TemplatedMessage(_Message):
     """The body of POST /email/withTemplate; id and alias are both the slug of a template here."""
 

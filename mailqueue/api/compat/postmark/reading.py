@@ -13,7 +13,11 @@ from mailqueue.api.compat.postmark.faults import (
     TooManyMessages,
     invalid_document,
 )
-from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
+from mailqueue.api.compat.postmark.model import (
+    BulkMessage,
+    PostmarkMessage,
+    TemplatedMessage,
+)
 from mailqueue.api.compat.reading import document_of
 from mailqueue.api.http.context import RequestContext
 from mailqueue.api.http.requests.body import headers_by_name
@@ -23,6 +27,11 @@ from mailqueue.core.errors import InvalidField
 AnyMessage = PostmarkMessage | TemplatedMessage
 Body = TypeVar("Body", bound=BaseModel)
 MAX_MESSAGES = 500
+MAX_BULK = 10_000
+"""Most messages of a bulk request."""
+_OF_MESSAGE = frozenset({"To", "Cc", "Bcc", "TemplateModel", "Metadata", "Headers"})
+_OF_TEMPLATE = frozenset({"TemplateId", "TemplateAlias"})
+_OF_ALL = frozenset({"Metadata", "Headers"})
 MAX_BODY_BYTES = 64 * 1024
 """Largest body in bytes of requests that change settings."""
 _NOT_JSON = (
@@ -76,6 +85,65 @@ def listed(model: type[AnyMessage], document: Any) -> list[Any]:
         why = f"Too many batch messages: at most {MAX_MESSAGES}, got {len(document)}."
         raise TooManyMessages(why)
     return document
+
+
+def bulk_of(document: Any) -> tuple[type[BulkMessage] | type[TemplatedMessage], list[Any]]:
+    """Return the messages of a bulk request, each with what all have in common, and their kind.
+
+    Raises:
+        NoFormat: it is not an object with a list of messages, or a field is in the wrong place.
+        TooManyMessages: it has more than 10,000.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("Messages"), list):
+        raise NoFormat("Messages", "The body must be an object with a list of 'Messages'.")
+    shared = {name: value for name, value in document.items() if value is not None}
+    given = shared.pop("Messages")
+    if not given:
+        raise NoFormat("Messages", "Provide at least one message in 'Messages'.")
+    if len(given) > MAX_BULK:
+        why = f"Too many bulk messages: at most {MAX_BULK}, got {len(given)}."
+        raise TooManyMessages(why)
+    for name in sorted(_OF_MESSAGE - _OF_ALL):
+        if name in shared:
+            raise NoFormat(name, f"'{name}' belongs into each of 'Messages'.")
+    model = BulkMessage if shared.keys().isdisjoint(_OF_TEMPLATE) else TemplatedMessage
+    return model, [_joined(model, shared, one) for one in given]
+
+
+def _joined(model: type[AnyMessage], shared: dict[str, Any], one: Any) -> dict[str, Any]:
+    """Return one message of a bulk request with what all have in common. Pure.
+
+    Raises:
+        NoFormat: it is not an object, or has a field of the request.
+    """
+    if not isinstance(one, dict):
+        raise NoFormat("Messages", "Each of 'Messages' must be an object.")
+    for name in one:
+        if name not in _OF_MESSAGE:
+            raise NoFormat(name, f"'{name[:100]}' is not a field of one of 'Messages'.")
+    own = {name: value for name, value in one.items() if value is not None}
+    found = shared | own
+    match shared, own:
+        case {"Metadata": dict(before)}, {"Metadata": dict(more)}:
+            found["Metadata"] = before | more
+        case {"Metadata": before}, _ if not isinstance(before, dict):
+            found["Metadata"] = before
+    match shared, own:
+        case {"Headers": list(fields)}, {"Headers": list(own_fields)}:
+            found["Headers"] = _replaced(fields, own_fields)
+        case {"Headers": fields}, _ if not isinstance(fields, list):
+            found["Headers"] = fields
+    return {"TemplateModel": {}, **found} if model is TemplatedMessage else found
+
+
+def _replaced(before: list[Any], more: list[Any]) -> list[Any]:
+    """Return header fields, without those before that one of `more` has the name of. Pure."""
+
+    def name_of(one: Any) -> str | None:
+        return str(one.get("Name")).lower() if isinstance(one, dict) else None
+
+    names = {name_of(one) for one in more} - {None}
+    return [one for one in before if name_of(one) not in names] + more
 
 
 def message_of(model: type[AnyMessage], document: Any, values: int) -> AnyMessage:

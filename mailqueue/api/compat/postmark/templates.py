@@ -5,10 +5,12 @@ without an alias has its number as slug.
 """
 
 import secrets
+from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_pascal
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from mailqueue.api.compat.handlebars.kept import (
@@ -106,7 +108,13 @@ async def show(call: RequestContext) -> Response:
 
 
 async def change(call: RequestContext) -> Response:
-    """Change a template; what is left out stays. Texts become a new version, which is published."""
+    """Change a template; what is left out stays. Texts become a new version, which is published.
+
+    Raises:
+        HTTPException: it is a push to another server, which is another project.
+    """
+    if call.path["template"] == "push":
+        raise HTTPException(HTTPStatus.NOT_FOUND, "PUT /templates/push is not supported here")
     body = await _body(call, ChangedTemplate)
     one = await _found(call)
     if body.alias is not None and body.alias != one.slug:

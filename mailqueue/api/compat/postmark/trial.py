@@ -14,6 +14,7 @@ from mailqueue.api.compat.postmark.faults import ErrorCode, error_of, field_desc
 from mailqueue.api.compat.postmark.model import PostmarkMessage, TemplatedMessage
 from mailqueue.api.compat.postmark.reading import (
     AnyMessage,
+    bulk_of,
     check_headers,
     listed,
     message_of,
@@ -38,6 +39,7 @@ _MANY: Mapping[str, type[AnyMessage]] = {
     "/email/batch": PostmarkMessage,
     "/email/batchWithTemplates": TemplatedMessage,
 }
+_BULK = "/email/bulk"
 
 
 async def validate(request: Request) -> Response:
@@ -48,7 +50,7 @@ async def validate(request: Request) -> Response:
         InvalidField: a message is invalid.
     """
     path = request.scope["path"].rstrip("/")
-    if path not in _ONE and path not in _MANY:
+    if path not in _ONE and path not in _MANY and path != _BULK:
         raise Unauthorized("the test token is valid for sending only")
     check_headers(request)
     body = await body_of(request, max_bytes=TRIED_BYTES)
@@ -61,6 +63,11 @@ async def validate(request: Request) -> Response:
         message = message_of(model, document, values)
         message.to_mail()
         return json_answer(_right(message))
+    if path == _BULK:
+        kind, documents = bulk_of(document)
+        for one in documents:
+            message_of(kind, one, values).to_mail()
+        return json_answer({"Id": uuid4(), "Status": "Accepted", "SubmittedAt": sent_at()})
     model = _MANY[path]
     return json_answer(
         [_judged(one) for one in messages_of(model, listed(model, document), values)]
