@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from psycopg import errors, sql
 
-from mailqueue.core.errors import Unavailable
+from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db.fetch import Conn, many, one, value
+from mailqueue.db.pool import connect
+from mailqueue.settings.environment import DatabaseSettings
 
 OWNER = "mailqueue_owner"
 ROLES = (
@@ -33,6 +35,31 @@ class RolePrivileges:
     is_superuser: bool
     can_create_roles: bool
     server_version: int
+
+
+def check_sessions(database: DatabaseSettings) -> None:
+    """Refuse settings without a connection that keeps its role from statement to statement.
+
+    Raises:
+        ConfigError: all connections go through a pooler that shares them by transaction.
+    """
+    if not database.has_sessions:
+        raise ConfigError(
+            "maintenance needs whole sessions, which MAILQUEUE_POOLER=transaction does not "
+            "provide: set MAILQUEUE_DIRECT_URL to PostgreSQL's own address"
+        )
+
+
+async def check_owner(database: DatabaseSettings) -> None:
+    """Try on a connection of its own whether this login may act as the schema's owner.
+
+    Raises:
+        ConfigError: the connection goes through a pooler.
+        Unavailable: PostgreSQL is unavailable, or this login may not; the message says what to run.
+    """
+    check_sessions(database)
+    async with connect(database.for_sessions, application_name="mailqueue/start") as conn:
+        await become_owner(conn)
 
 
 async def become_owner(conn: Conn) -> None:

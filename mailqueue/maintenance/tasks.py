@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from types import MappingProxyType
 
-from mailqueue.core.errors import ConfigError, Conflict, MailqueueError, Unavailable
+from mailqueue.core.errors import Conflict, MailqueueError, Unavailable
 from mailqueue.db import leases
 from mailqueue.db.fetch import Conn
 from mailqueue.db.leases import Holder, Lease
 from mailqueue.db.migrate import require_current
 from mailqueue.db.pool import connect
 from mailqueue.db.reported import reported
-from mailqueue.db.roles import become_owner
+from mailqueue.db.roles import become_owner, check_sessions
 from mailqueue.maintenance import audit, counters, keys, partitions, retention, statistics, warm_up
 from mailqueue.maintenance.archive import task as archive_task
 from mailqueue.maintenance.context import LoadMasterKey, MaintenanceContext, Stores
@@ -132,11 +132,7 @@ async def open_context(
         ConfigError: the connection goes through a pooler, or the schema has another version.
         Unavailable: PostgreSQL is unavailable, or this user may not act as the owner.
     """
-    if not database.has_sessions:
-        raise ConfigError(
-            "maintenance needs whole sessions, which MAILQUEUE_POOLER=transaction does not "
-            "provide: set MAILQUEUE_DIRECT_URL to PostgreSQL's own address"
-        )
+    check_sessions(database)
     with reported(database):
         async with (
             _opened(database) as conn,

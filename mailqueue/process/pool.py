@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid4
 
-from mailqueue.core.queues.registry import QUEUES, UPKEEP
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
 from mailqueue.operations.doctor.disk_space import watching_space
@@ -21,6 +21,7 @@ from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.queue.in_progress import EXIT_UNKNOWN, Begun, InProgress
 from mailqueue.queue.rescue import rescuing
+from mailqueue.queue.rights import UpkeepSearch
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.telemetry.metrics.declared import SUSPECTED_ROWS, WORKER_DEATHS
@@ -28,7 +29,7 @@ from mailqueue.telemetry.metrics.memory import MEMORY
 
 MIN_RESTART_WAIT, MAX_RESTART_WAIT = 0.2, 10.0
 UPKEEP_SECONDS = 30.0
-"""Interval at which due rows are looked for of queues that any worker host takes care of."""
+"""Interval at which due rows of upkeep queues are looked for."""
 ALONE_SECONDS = 2.0
 """Interval at which rows are looked for whose worker stopped before."""
 MAX_ALONE = 3
@@ -53,6 +54,7 @@ class WorkerPool:
         self._link = Link(settings.database, "mailqueue/rescue")
         self._forks = forks or ForkServer()
         self._has_deaths = asyncio.Event()  # of processes that were handling rows
+        self._upkeep = UpkeepSearch(settings.database)
         self._launches = dict[InProgress, UUID]()  # the last start of each process
 
     async def run(self, stop: asyncio.Event, *, ready: Callable[[], None] | None = None) -> None:
@@ -112,8 +114,7 @@ class WorkerPool:
                 if code == 0:
                     continue
                 lived = asyncio.get_running_loop().time() - started_at
-                # Back off only if the child failed by itself: not if it was killed, nor if it died
-                # of a row, which is handled alone from now on.
+                # Back off unless it was killed or died of a row, which is handled alone from now.
                 died_of_row = bool(in_progress.rows())
                 was_well = code == -signal.SIGKILL or died_of_row or lived > MAX_RESTART_WAIT
                 wait = MIN_RESTART_WAIT if was_well else min(MAX_RESTART_WAIT, wait * 2)
@@ -124,9 +125,8 @@ class WorkerPool:
     async def _keep_alone(self, stop: asyncio.Event) -> None:
         """Handle rows whose worker stopped before, while there are any.
 
-        Each queue has processes of its own for them, which handle one row at a time: a death is
-        that row's, and a row that takes hours holds up no other queue. Where others are due while
-        each process is busy with a row that takes long, one more is started, up to MAX_ALONE.
+        Each queue has processes of its own for them, each with one row at a time, to which a death
+        belongs. While each is busy with a long row, one more is started, up to MAX_ALONE.
         """
         running = dict[str, dict[asyncio.Task[None], InProgress]]()
         groups = {name: group for group in self._groups for name in group.queues}
@@ -162,7 +162,7 @@ class WorkerPool:
         try:
             while not stop.is_set():
                 await _unless_stopped(stop, asyncio.sleep(UPKEEP_SECONDS * (0.5 + random.random())))  # noqa: S311
-                names = await self._found(partial(store.unattended, queues=UPKEEP), stop)
+                names = await self._found(self._upkeep.due, stop)
                 if not names:
                     continue
                 await self._run_child(Children(names), stop, in_progress, flag="--until-idle")

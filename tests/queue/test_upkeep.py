@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mailqueue.cli.main import EXIT_CONFIG
 from mailqueue.core.crashpoints import VARIABLE
 from mailqueue.core.errors import Unavailable
 from mailqueue.core.queues.registry import UPKEEP
@@ -23,10 +24,12 @@ from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring.maintenance import maintenance_handler
 from tests import make
 from tests.api.support.calling import settings_for
+from tests.conftest import Server
 from tests.privacy.erasing import sent
 from tests.privacy.planted_rows import ANN
 from tests.queue.kernel.pools import code_of, prepare
 from tests.queue.working import work_once
+from tests.rules.logins import worker_login
 
 pytestmark = pytest.mark.anyio
 
@@ -203,6 +206,28 @@ async def test_killed_anywhere_the_task_runs_again(
 
     assert await work_once(database, "maintenance", MaintenanceHandler(opening(database))) == 1
     assert (await task_of(db, Task.COUNTERS))[0] == "pending"
+
+
+async def test_a_process_registers_only_for_queues_that_its_login_may_work_on(
+    server: Server,
+    database: DatabaseSettings,
+    db: Conn,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The parent has looked when it started: the rights may be taken away later."""
+    await only_due(db, Task.KEYS)
+    registered = "SELECT queues FROM mailqueue.workers WHERE id > %s"
+    last = await make.scalar(db, "SELECT max(id) FROM mailqueue.workers")
+    async with worker_login(server, database) as worker:
+        prepare(monkeypatch, worker, tmp_path)
+        assert await code_of("maintenance", "--until-idle") == EXIT_CONFIG
+        assert await make.rows(db, registered, last or 0) == []
+
+        assert await code_of("maintenance", "operations", "--until-idle") == 0
+
+    assert await make.rows(db, registered, last or 0) == [(["operations"],)]
+    assert (await task_of(db, Task.KEYS))[2:] == (None, None, False)
 
 
 async def test_health_names_tasks_that_are_overdue_and_why(

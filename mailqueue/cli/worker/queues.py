@@ -22,6 +22,7 @@ from mailqueue.process.groups import queue_children
 from mailqueue.process.pool import WorkerPool
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.queue.process import run_queues
+from mailqueue.queue.rights import check_permitted, permitted
 from mailqueue.settings.environment import Settings
 from mailqueue.telemetry.log import configure_logging, get_logger
 from mailqueue.telemetry.metrics.memory import MEMORY
@@ -110,6 +111,7 @@ async def _run_in_child(
 ) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=False)
+    await check_permitted(settings.database, queues)
     async with (
         signals.stop_signal() as stop,
         supervised(stop) as tell_ready,
@@ -132,6 +134,7 @@ async def _run_here(
 ) -> None:
     async with connect(settings.database, application_name="mailqueue/start") as conn:
         await require_current(conn, may_be_newer=True)
+    queues = await permitted(settings.database, queues)
     rows = InProgress(memory)
     MEMORY.count_in(rows.metrics())
     async with signals.stop_signal(ends_with_parent=True) as stop:

@@ -40,6 +40,9 @@ class QueueSpec:
     be written, above which no more are claimed."""
     time_limit: timedelta = timedelta(minutes=5)
     """Limit of handling one row; the attempt fails after it."""
+    acts_as_owner: bool = False
+    """Whether its rows can be handled only with a login that may act as the schema's owner; a
+    process whose login may not does not register for it."""
     on_unknown: OnUnknown = OnUnknown.RETRY
     keeps_done: bool = True
     """Whether rows that succeeded stay in the table; otherwise settling deletes them."""

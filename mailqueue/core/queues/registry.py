@@ -1,8 +1,6 @@
-"""QUEUES: the tables that hold background work, one row each.
+"""QUEUES: the tables that hold background work other than mail, one row each.
 
-The kernel (`mailqueue/queue`) claims, settles and rescues the rows of these tables; the SQL
-functions of each are made from its row by `sql/functions/queue`. `email_queue` is not
-among them: its claims follow lanes and limits. `docs/adding/queue.md` is the guide to adding one.
+The kernel (`mailqueue/queue`) works on them. `docs/adding/queue.md` is the guide to adding one.
 """
 
 from datetime import timedelta
@@ -36,6 +34,7 @@ QUEUES = (
         handler="mailqueue.wiring.maintenance:erasure_handler",
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(seconds=30), timedelta(hours=1)),
+        acts_as_owner=True,
         batch=1,
         concurrency=1,
         time_limit=timedelta(hours=6),
@@ -50,6 +49,7 @@ QUEUES = (
         lease=timedelta(minutes=2),
         backoff=Backoff(timedelta(minutes=1), timedelta(hours=1)),
         columns={"last_run_at": _INSTANT, "last_report": "text"},
+        acts_as_owner=True,
         batch=1,
         concurrency=1,
         time_limit=timedelta(hours=6),
