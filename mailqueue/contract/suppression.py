@@ -150,6 +150,8 @@ class ImportedSuppressions(Value):
     renewed: int
     there_already: int
     bad: int
+    erased: int
+    """Lines of erased persons in an exported list, which have no address and suppress nothing."""
     errors: Sequence[BadLine]
     """The bad lines, the first 1,000 of them."""
     encoding: ListEncoding

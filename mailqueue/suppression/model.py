@@ -77,6 +77,7 @@ class ImportTally:
     renewed: int = 0
     there_already: int = 0
     bad: int = 0
+    erased: int = 0
     errors: list[BadLine] = field(default_factory=list)
     encoding: ListEncoding = ListEncoding.UTF_8
 
@@ -87,6 +88,7 @@ class ImportTally:
             renewed=self.renewed,
             there_already=self.there_already,
             bad=self.bad,
+            erased=self.erased,
             errors=self.errors,
             encoding=self.encoding,
             dry_run=is_trial,

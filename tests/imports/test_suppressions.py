@@ -49,6 +49,19 @@ async def test_lines_are_suppressed_and_refused_ones_are_named_by_line_column_an
     ]
 
 
+async def test_lines_of_erased_persons_are_neither_taken_nor_refused(
+    database: DatabaseSettings,
+) -> None:
+    lines = f"email,email_hash\n,{'a' * 64}\nerased@erased.invalid,\nzoe@example.com,{'b' * 64}\n"
+    async with connect(database) as conn:
+        project = await make.project_named(conn)
+        begun = await steps.begun(conn, project, lines, kind=SUPPRESSIONS)
+        await steps.worked(database)
+        done = await steps.found(conn, project, begun.id)
+
+    assert (done.state, done.taken, done.refused) == ("done", {"added": 1}, 0)
+
+
 async def test_lines_of_another_project_are_not_touched(database: DatabaseSettings) -> None:
     async with connect(database) as conn:
         project, other = await make.project_named(conn), await make.project(conn, "other")

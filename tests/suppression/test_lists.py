@@ -97,6 +97,38 @@ async def test_what_was_given_out_can_be_taken_in_again(conn: Conn) -> None:
         assert await everything(conn) == before
 
 
+async def test_a_list_that_was_given_out_after_an_erasure_can_be_taken_in(conn: Conn) -> None:
+    await added(conn, "kept@example.com", "ann@example.com", reason="complaint")
+    project = await make.project_named(conn)
+    await make.rows(
+        conn,
+        "SELECT mailqueue.begin_erasure(%s, ARRAY['ann@example.com'], true, 'tests')",
+        project,
+    )
+    before = await everything(conn)
+    assert [row[0] for row in before] == ["erased@erased.invalid", "kept@example.com", None]
+
+    for form in Format:
+        given = (await exported(conn, form)).decode()
+
+        again = await imported(conn, given)
+        assert (again.added, again.there_already, again.bad, again.erased) == (0, 1, 0, 2)
+        assert await everything(conn) == before
+
+        await conn.execute("DELETE FROM mailqueue.suppressions WHERE address = 'kept@example.com'")
+        tally = await imported(conn, given)
+        assert (tally.added, tally.there_already, tally.bad, tally.erased) == (1, 0, 0, 2)
+        assert await everything(conn) == before
+
+
+async def test_a_line_without_an_address_is_bad_if_its_hash_is_none(conn: Conn) -> None:
+    lines = f"email,email_hash\n,nothing\n,\n,{'a' * 63}\n,{'a' * 64}\n"
+
+    tally = await imported(conn, lines)
+
+    assert ([bad.line for bad in tally.errors], tally.erased) == ([2, 3, 4], 1)
+
+
 async def everything(conn: Conn) -> list[tuple[object, ...]]:
     return await make.rows(
         conn,

@@ -152,8 +152,12 @@ def _print(tally: ImportTally, *, dry_run: bool) -> None:
     print_message(
         tally.result(is_trial=dry_run),
         f"{tally.added} {words}, {tally.renewed} renewed, {tally.there_already} there already, "
-        f"{tally.bad} bad {lines}{_read_in(tally.encoding)}",
+        f"{tally.bad} bad {lines}{_left_out(tally.erased)}{_read_in(tally.encoding)}",
     )
+
+
+def _left_out(erased: int) -> str:
+    return f"; {erased} of erased persons, without an address, left out" if erased else ""
 
 
 def _read_in(encoding: ListEncoding) -> str:

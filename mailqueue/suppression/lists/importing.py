@@ -38,8 +38,8 @@ async def import_list(
     """Suppress every valid line of a list, counted in `tally` once it is committed.
 
     The file is seekable. `tell` is called with each bad line, `advance` with the number of lines of
-    each commit. Lines without a reason get `otherwise`. With `is_trial` everything is counted and
-    rolled back.
+    each commit. Lines without a reason get `otherwise`; those of erased persons are only counted.
+    With `is_trial` everything is counted and rolled back.
 
     Raises:
         NotFound: there is no such project.
@@ -54,8 +54,12 @@ async def import_list(
         if tell is not None:
             tell(bad)
 
+    def skip() -> None:
+        tally.erased += 1
+
     tally.encoding = await asyncio.to_thread(encoding_of, file)  # reads all of it
-    lines = _noted(read_lines(file, tally.encoding, otherwise=otherwise), refuse)
+    read = read_lines(file, tally.encoding, otherwise=otherwise, skip=skip)
+    lines = _noted(read, refuse)
     whole: AbstractAsyncContextManager[object] = nullcontext()
     if is_trial:
         whole = conn.transaction(force_rollback=True)

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from mailqueue.contract.suppression import BadLine, ListEncoding, SuppressionReason
 from mailqueue.core.errors import InvalidField
+from mailqueue.core.mailboxes import ERASED_ADDRESS
 from mailqueue.suppression.acceptable import new_suppression
 from mailqueue.suppression.lists.encoding import text_of
 from mailqueue.suppression.lists.formula import plain
@@ -21,6 +23,7 @@ MAX_LINE_CHARACTERS = 1024 * 1024
 """Longest line of CSV, with the line breaks between its quotes."""
 MAX_COLUMNS = 1_000
 _SEPARATORS = (",", ";", "\t")
+_HASH = re.compile("[0-9a-f]{64}")
 _OTHERS = ("reason", "category", "detail", "expires_at")
 
 ListRecord = tuple[int, Mapping[str, object] | str]
@@ -32,8 +35,12 @@ def read_lines(
     encoding: ListEncoding = ListEncoding.UTF_8,
     *,
     otherwise: SuppressionReason | None = None,
+    skip: Callable[[], None] = lambda: None,
 ) -> Iterator[ListLine | BadLine]:
     """Yield the lines of a list in order; an invalid line does not stop the reading.
+
+    Lines of erased persons in an exported list are not yielded: they have a hash under the key of
+    their project in place of an address. `skip` is called for each.
 
     A list that begins like an array or object is JSON, any other is CSV with commas, semicolons or
     tabs. Lines without a reason get
@@ -43,7 +50,10 @@ def read_lines(
         InvalidField: field `file`; it is neither, or no column is named for the address.
     """
     for number, values in read_records(file, encoding):
-        yield _line(number, values, otherwise)
+        if _is_erased(values):
+            skip()
+        else:
+            yield _line(number, values, otherwise)
 
 
 def read_records(
@@ -87,12 +97,26 @@ def _line(
 ) -> ListLine | BadLine:
     if isinstance(values, str):
         return BadLine(number, values)
-    email = next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
+    email = _email(values)
     try:
         others = {name: values.get(name) for name in _OTHERS}
         return ListLine(number, new_suppression(email, **others, otherwise=otherwise))
     except InvalidField as exc:
         return BadLine(number, exc.why, exc.field)
+
+
+def _email(values: Mapping[str, object]) -> object:
+    return next((values[name] for name in ADDRESS_NAMES if values.get(name)), None)
+
+
+def _is_erased(values: Mapping[str, object] | str) -> bool:
+    """Return whether a line has the placeholder of erased persons, or a hash and no address."""
+    if isinstance(values, str):
+        return False
+    email, known_as = _email(values), values.get("email_hash")
+    if email is None:
+        return isinstance(known_as, str) and _HASH.fullmatch(known_as) is not None
+    return isinstance(email, str) and email.strip().lower() == ERASED_ADDRESS
 
 
 def _objects(start: str, text: io.TextIOWrapper) -> Iterator[ListRecord]:
