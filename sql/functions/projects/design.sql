@@ -71,7 +71,8 @@ DECLARE
                              'this text has nothing in braces');
 BEGIN
     -- With a list's and a project's name, what was asked and answered fits into `confirm_wording` whole.
-    PERFORM mailqueue.check_text(p_field, p_text, CASE WHEN p_field ~ '\.confirm_(question|yes)$' THEN 500 ELSE 1000 END);
+    PERFORM mailqueue.check_text(p_field, p_text,
+                                 CASE WHEN p_field ~ '\.confirm_(question|yes)$' THEN 500 ELSE 1000 END);
     IF p_text ~ c_blank THEN
         PERFORM mailqueue.refuse(p_field, 'a text is needed; leave it out for the built-in one');
     ELSIF p_text ~ '[\u202a-\u202e\u2066-\u2069]' THEN
