@@ -79,23 +79,13 @@ async def add(conn: Conn, project_id: UUID, given: Mapping[str, Any], *, by: str
         InvalidField: a field is invalid.
         Conflict: the project has an unfinished schedule of that name.
     """
+    _check(given)
     async with conn.transaction():
-        made = await _added(conn, project_id, given, by=by)
+        made = await store.add(conn, project_id, None, given, by=by)
+        if made is None:
+            raise Conflict(f"schedule {given.get('name')} already exists in this project")
+        await _plan(conn, made, must_run=True)
     return await get(conn, project_id, made)
-
-
-async def try_out(
-    conn: Conn, project_id: UUID, given: Mapping[str, Any], *, by: str
-) -> ScheduleEstimate:
-    """Return what a run of a new schedule would come to: it is added, read and rolled back.
-
-    Raises:
-        InvalidField: a field is invalid.
-        Conflict: the project has an unfinished schedule of that name.
-    """
-    async with conn.transaction(force_rollback=True):
-        made = await _added(conn, project_id, given, by=by)
-        return await estimate(conn, project_id, made)
 
 
 async def change(
@@ -277,16 +267,6 @@ def recurrence_of(schedule: Schedule) -> Recurrence | None:
         return None
     is_local = schedule.schedule_type == "local"
     return Recurrence(schedule.cron_expression, schedule.timezone, is_local)
-
-
-async def _added(conn: Conn, project_id: UUID, given: Mapping[str, Any], *, by: str) -> UUID:
-    """Add a schedule in the caller's transaction; return its id."""
-    _check(given)
-    made = await store.add(conn, project_id, None, given, by=by)
-    if made is None:
-        raise Conflict(f"schedule {given.get('name')} already exists in this project")
-    await _plan(conn, made, must_run=True)
-    return made
 
 
 async def _plan(conn: Conn, schedule_id: UUID, *, must_run: bool = False) -> None:

@@ -28,6 +28,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
 from mailqueue.projects.model import Scope
 from mailqueue.schedules import schedules
+from mailqueue.schedules.trying import try_out
 
 TAG = "Schedules"
 PATH = "/v1/schedule"
@@ -50,7 +51,7 @@ async def add(call: RequestContext) -> Schedule | Response:
     try:
         async with call.connection() as conn:
             if body.dry_run:
-                return json_answer(await schedules.try_out(conn, project_id, given, by=call.by))
+                return json_answer(await try_out(conn, project_id, given, by=call.by))
             return await schedules.add(conn, project_id, given, by=call.by)
     except InvalidField as exc:
         raise in_payload(exc) from None

@@ -30,6 +30,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.value import Value
 from mailqueue.schedules import schedules
 from mailqueue.schedules.planning import MAX_PREVIEW
+from mailqueue.schedules.trying import try_out
 
 T = TypeVar("T")
 MAX_LISTED = 1000
@@ -92,7 +93,7 @@ def add(*, name: str, dry_run: bool, project: str, **given: Any) -> None:
     async def added(app: Opened) -> Schedule | ScheduleEstimate:
         project_id = await schedules.project_of(app.conn, project)
         definition = definition_of(name, given)
-        act = schedules.try_out if dry_run else schedules.add
+        act = try_out if dry_run else schedules.add
         return await act(app.conn, project_id, definition, by=operator())
 
     _print(execute(added))

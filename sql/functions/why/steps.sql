@@ -2,10 +2,8 @@
 
 -- Every status, blocked reason and kind of pause of the schema has a row: tests compare them, and parse the commands.
 -- In braces: values of the mail. N, TIME, WINDOW and DURATION are for the reader to choose.
-CREATE OR REPLACE FUNCTION mailqueue.next_steps()
-RETURNS TABLE (subject text, state text, step text)
-LANGUAGE sql IMMUTABLE
-AS $$
+CREATE OR REPLACE FUNCTION mailqueue.next_steps() RETURNS TABLE (subject text, state text, step text)
+LANGUAGE sql IMMUTABLE AS $$
     VALUES ('history', 'sent', 'to send it again as a new mail: mailqueue email resend {id}'),
            ('history', 'failed', 'to queue it again: mailqueue email requeue {id}'),
            ('history', 'expired', 'to queue it again: mailqueue email requeue {id}'),
@@ -25,12 +23,8 @@ AS $$
                               ' {id}'),
            ('queue', 'quiet hours', 'to change them: mailqueue project change {project} --quiet-hours WINDOW; to send'
                                     ' this email then: mailqueue email reschedule {id} --run-at TIME'),
-           ('queue', 'quiet hours of a retry', 'to change them: mailqueue project change {project} --quiet-hours'
-                                               ' WINDOW'),
            ('queue', 'frequency cap', 'to change it: mailqueue project change {project} --frequency-cap N/DURATION; to'
                                       ' send this email then: mailqueue email reschedule {id} --run-at TIME'),
-           ('queue', 'frequency cap of a retry', 'to change it: mailqueue project change {project} --frequency-cap'
-                                                 ' N/DURATION'),
            ('queue', 'not_due', 'to send it at another time: mailqueue email reschedule {id} --run-at TIME'),
            ('queue', 'pending', 'to move it forward: mailqueue email reprioritise {id} --priority critical'),
            ('queue', 'own_server', 'to see its attempts: mailqueue email show {id}; to give it up: mailqueue email'

@@ -120,7 +120,7 @@ BEGIN
                                      mailqueue.shown(q.run_at), q.last_error)
                     WHEN v_held_by <> '' THEN format('held back until %s: %s', mailqueue.shown(q.run_at), q.last_error)
                     ELSE format('not due before %s', mailqueue.shown(q.run_at)) END
-            || mailqueue.next_step('queue', CASE WHEN q.attempts > 0 THEN coalesce(v_held_by || ' of a retry', 'retry')
+            || mailqueue.next_step('queue', CASE WHEN q.attempts > 0 THEN 'retry'
                                                  ELSE coalesce(v_held_by, 'not_due') END, q.id, q.project_id);
     END IF;
     IF mailqueue.sending_refusal() IS NOT NULL THEN

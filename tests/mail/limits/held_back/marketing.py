@@ -85,26 +85,5 @@ async def _held_back(conn: Conn, **setting: str) -> UUID:
     return next(email for email in two if email not in sent)
 
 
-async def _tried(conn: Conn, email: UUID) -> UUID:
-    query = "UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s"
-    await conn.execute(query, (email,))
-    return email
-
-
-async def retried_in_quiet_hours(conn: Conn) -> UUID:
-    """Return a mail of project shop whose next attempt waits for the end of quiet hours."""
-    return await _tried(conn, await in_quiet_hours(conn))
-
-
-async def retried_above_the_cap(conn: Conn) -> UUID:
-    """Return a mail of project shop whose next attempt waits, as there were as many as may be."""
-    return await _tried(conn, await above_the_cap(conn))
-
-
-HELD_BACK = {
-    "quiet hours": in_quiet_hours,
-    "quiet hours of a retry": retried_in_quiet_hours,
-    "frequency cap": above_the_cap,
-    "frequency cap of a retry": retried_above_the_cap,
-}
+HELD_BACK = {"quiet hours": in_quiet_hours, "frequency cap": above_the_cap}
 """What makes a mail that waits, by why it does."""

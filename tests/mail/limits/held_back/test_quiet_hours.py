@@ -19,6 +19,11 @@ from tests.mail.limits.held_back.marketing import (
 
 pytestmark = pytest.mark.anyio
 
+RESCHEDULE = """
+SELECT result FROM mailqueue.reschedule_emails(
+    (SELECT project_id FROM mailqueue.email_queue WHERE id = %s), ARRAY[%s], now())
+"""
+
 
 async def test_marketing_waits_until_the_quiet_hours_end_and_other_mail_is_sent(
     conn: Conn,
@@ -45,7 +50,7 @@ async def test_marketing_waits_until_the_quiet_hours_end_and_other_mail_is_sent(
 
 @pytest.mark.parametrize("state", HELD_BACK)
 async def test_the_commands_of_why_send_one_email_that_is_held_back(conn: Conn, state: str) -> None:
-    """Another email of the project that is held back stays where it is; retries have no time."""
+    """Another email of the project that is held back stays where it is."""
     late = await HELD_BACK[state](conn)
     told = await make.scalar(conn, "SELECT mailqueue.why(%s)", late)
     other = await marketing(conn, "ann@example.com", project="shop")
@@ -54,17 +59,28 @@ async def test_the_commands_of_why_send_one_email_that_is_held_back(conn: Conn, 
     await change(conn, "shop", quiet_hours=None, frequency_cap=None)
     assert await handled(conn, worker) == [], "the change alone sends none of them"
 
-    query = """
-        SELECT result FROM mailqueue.reschedule_emails(
-            (SELECT project_id FROM mailqueue.email_queue WHERE id = %s), ARRAY[%s], now())
-    """
-    moved = await make.rows(conn, query, late, late)
+    moved = await make.rows(conn, RESCHEDULE, late, late)
 
-    is_retry = state.endswith(" of a retry")
-    assert (f"mailqueue email reschedule {late} --run-at TIME" in told) is not is_retry
-    assert moved == ([] if is_retry else [("rescheduled",)])
-    assert await handled(conn, worker) == ([] if is_retry else [late])
-    assert (await waits(conn, other))[1].startswith(state.removesuffix(" of a retry"))
+    assert f"mailqueue email reschedule {late} --run-at TIME" in told
+    assert moved == [("rescheduled",)]
+    assert await handled(conn, worker) == [late]
+    assert (await waits(conn, other))[1].startswith(state)
+
+
+@pytest.mark.parametrize("state", HELD_BACK)
+async def test_why_names_only_commands_that_a_retry_that_is_held_back_takes(
+    conn: Conn, state: str
+) -> None:
+    late = await HELD_BACK[state](conn)
+    query = "UPDATE mailqueue.email_queue SET attempts = 1 WHERE id = %s"
+    await conn.execute(query, (late,))
+
+    told = await make.scalar(conn, "SELECT mailqueue.why(%s)", late)
+
+    assert f": {state}, " in told
+    assert await make.rows(conn, RESCHEDULE, late, late) == []
+    assert "reschedule" not in told
+    assert told.endswith(f"; to give it up: mailqueue email cancel {late}")
 
 
 async def test_hours_are_those_of_the_contact_and_else_of_the_project(conn: Conn) -> None:
