@@ -17,6 +17,14 @@ UPDATE mailqueue.email_history AS h
   FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM mailqueue.email_history) AS o
  WHERE o.id = h.id
 """
+IN_TWO_MINUTES = """
+UPDATE mailqueue.email_history AS h
+   SET created_at = o.at, finished_at = o.at
+  FROM (SELECT id, date_trunc('minute', now() - interval '1 min')
+               - CASE WHEN row_number() OVER (ORDER BY id) = 1 THEN interval '1 ms' ELSE '0' END AS at
+          FROM mailqueue.email_history) AS o
+ WHERE o.id = h.id
+"""
 FACTS = """
 SELECT f.metric, f.n FROM mailqueue.stats_state AS s
  CROSS JOIN mailqueue.stats_written(now() - interval '1 h', now() + interval '1 h') AS x
@@ -40,4 +48,25 @@ async def test_emails_of_a_minute_that_are_counted_alike_are_one_fact(
         ]  # fmt: skip
         await folding.caught_up(conn)
         assert await folding.total(conn, "sent") == 4
+        assert await folding.differences(conn) == []
+
+
+async def test_emails_at_both_sides_of_a_minute_are_counted_in_their_own(
+    database: DatabaseSettings,
+) -> None:
+    async with connect(database) as conn:
+        for _ in range(3):
+            await left(conn)
+        await conn.execute(IN_TWO_MINUTES)
+
+        assert await make.rows(conn, FACTS) == [
+            ("accepted", 1), ("accepted", 2), ("sent", 1), ("sent", 2)
+        ]  # fmt: skip
+        await folding.caught_up(conn)
+        query = """
+            SELECT sent FROM mailqueue.stats_minutes
+             WHERE dimension = 'total' AND project_id <> '00000000-0000-0000-0000-000000000000'
+             ORDER BY started_at
+        """
+        assert [row[0] for row in await make.rows(conn, query)] == [1, 2]
         assert await folding.differences(conn) == []
