@@ -21,7 +21,7 @@ IN_TWO_MINUTES = """
 UPDATE mailqueue.email_history AS h
    SET created_at = o.at, finished_at = o.at
   FROM (SELECT id, date_trunc('minute', now() - interval '1 min')
-               - CASE WHEN row_number() OVER (ORDER BY id) = 1 THEN interval '1 ms' ELSE '0' END AS at
+               - CASE row_number() OVER (ORDER BY id) WHEN 1 THEN interval '1 ms' ELSE '0' END AS at
           FROM mailqueue.email_history) AS o
  WHERE o.id = h.id
 """

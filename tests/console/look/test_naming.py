@@ -86,7 +86,8 @@ async def test_long_and_hostile_names_are_shortened_escaped_and_isolated(
     changed = """
         UPDATE mailqueue.notifications SET subject = U&'\\202e' || repeat('<script>', 120);
         UPDATE mailqueue.schedules
-           SET name = NULL, message = message || jsonb_build_object('subject', repeat('<b>x</b>', 120));
+           SET name = NULL,
+               message = message || jsonb_build_object('subject', repeat('<b>x</b>', 120));
         UPDATE mailqueue.webhooks SET description = NULL, url = url || '?' || repeat('x', 1900)
     """
     pages = await pages_with_loud_forms(console, subject="<script>x</script>", changed=changed)
