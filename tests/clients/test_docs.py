@@ -1,24 +1,30 @@
 """The examples of the pages about clients work."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import django
 import postmarker.core
 import pytest
+import requests
 import resend
 from django.conf import settings
 from django.test import override_settings
 
 from mailqueue.api.compat.model import CompatApi
 from mailqueue.api.table import SHAPES
+from tests.api.support.modes import credentials
 from tests.clients.node import run_text
-from tests.clients.operations import LIBRARIES
+from tests.clients.operations import LIBRARIES, Operation, operation, present_in
 from tests.clients.requested import page_of, shown_on, table_of
 from tests.clients.serving import Served
 from tests.docs.reading import Block, blocks
 
 SHOWN_URL, SHOWN_KEY = "127.0.0.1:8025", "mq_live_…"
+EXPLAINED = [shape for shape in SHAPES if shape.name in ("mailgun", "postmark", "resend")]
+PUSH = Operation("PUT", "/templates/push")
+_SECTION = re.compile(r"\n## Not here\n(.*?)\n## ", re.DOTALL)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,3 +124,46 @@ def test_the_calls_of_a_library_are_those_that_it_has(
 
     assert known <= found
     assert all(path.startswith("/") and "%" not in path and "<" not in path for _, path in found)
+
+
+def left_out(shape: CompatApi) -> list[Operation]:
+    """Return the operations of a provider's libraries that are not here."""
+    wanted = LIBRARIES[shape.name][1]()
+    missing = wanted - present_in(shape, wanted)
+    return sorted(missing | ({PUSH} if shape.name == "postmark" else set()))
+
+
+def explained(shape: CompatApi) -> set[str]:
+    """Return the beginnings of paths that a page gives reasons for, their variables as `{}`."""
+    section = _SECTION.search(page_of(shape).read_text("utf-8"))
+    assert section is not None, shape.name
+    named = re.findall(r"`(/[^`]*)`(?=[^|]*\|[^|]*\|\n)", section[1])
+    return {operation("", path).path for path in named}
+
+
+@pytest.mark.parametrize("shape", EXPLAINED, ids=lambda shape: shape.name)
+def test_each_request_that_is_left_out_has_its_reason_on_the_page(shape: CompatApi) -> None:
+    missing, named = left_out(shape), explained(shape)
+
+    def is_below(one: Operation, path: str) -> bool:
+        return one.path == path or one.path.startswith(f"{path}/")
+
+    silent = [one for one in missing if not any(is_below(one, path) for path in named)]
+    idle = [path for path in named if not any(is_below(one, path) for one in missing)]
+    assert (silent, idle) == ([], [])
+
+
+@pytest.mark.parametrize("shape", EXPLAINED, ids=lambda shape: shape.name)
+def test_each_request_that_is_left_out_is_refused_by_its_name(
+    site: Served, shape: CompatApi
+) -> None:
+    given = credentials(shape.name, site.keys.live)
+    unnamed = []
+    for one in left_out(shape):
+        path = one.path.replace("{}", "x")
+        answer = requests.request(one.method, f"{site.url}{path}", headers=given, timeout=60)
+        is_named = f"{one.method} {path} is not supported here" in answer.text
+        if not (answer.status_code == 404 and is_named) and answer.status_code != 405:
+            unnamed.append((one, answer.status_code, answer.text[:200]))
+
+    assert unnamed == []
