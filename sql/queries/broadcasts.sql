@@ -1,8 +1,8 @@
 -- Broadcasts: drafts of mail to a list, and those that a schedule sends.
 
 -- name: list_broadcasts :many
--- Broadcasts older than one, newest first, or newer than one, oldest first, those of some ids, or the one of an id, with
--- its texts: those of SendGrid's API, or those of Resend's.
+-- Broadcasts older than one, newest first, or newer than one, oldest first, those of some ids, or the one of an id,
+-- with its texts: those of SendGrid's API, or those of Resend's.
 SELECT b.id, b.name, b.list_id, b.topic, b.created_at, b.updated_at, b.schedule_id,
        CASE WHEN s.once_at > b.begun_at + interval '2 s' THEN s.once_at END AS scheduled_at, r.finished_at AS sent_at,
        s.message ->> 'template' AS template,

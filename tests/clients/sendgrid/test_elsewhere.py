@@ -9,7 +9,14 @@ from python_http_client.exceptions import BadRequestsError, HTTPError
 from mailqueue.api.compat.sendgrid.groups import category_of_group
 from mailqueue.api.compat.sendgrid.marketing.singlesends import sending
 from tests.clients.resend.test_broadcasts import run
-from tests.clients.sendgrid.test_single_sends import ANN, added, api, listed, read, whole
+from tests.clients.sendgrid.singlesends.test_single_sends import (
+    ANN,
+    added,
+    api,
+    listed,
+    read,
+    whole,
+)
 from tests.clients.serving import Served
 
 __all__ = ["api"]

@@ -9,7 +9,14 @@ import pytest
 
 from mailqueue.db.fetch import many
 from mailqueue.db.pool import connect
-from tests.clients.sendgrid.test_single_sends import added, api, listed, read, refused, whole
+from tests.clients.sendgrid.singlesends.test_single_sends import (
+    added,
+    api,
+    listed,
+    read,
+    refused,
+    whole,
+)
 from tests.clients.serving import Served
 
 __all__ = ["api"]

@@ -3,7 +3,14 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.clients.sendgrid.test_single_sends import added, api, listed, read, refused, whole
+from tests.clients.sendgrid.singlesends.test_single_sends import (
+    added,
+    api,
+    listed,
+    read,
+    refused,
+    whole,
+)
 from tests.clients.serving import Served
 from tests.rows import each_row
 

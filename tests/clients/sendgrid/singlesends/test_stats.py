@@ -9,7 +9,7 @@ from python_http_client.exceptions import NotFoundError
 from mailqueue.events.model import Type
 from tests.clients.resend.test_broadcast_outcomes import happen, send
 from tests.clients.resend.test_broadcasts import run
-from tests.clients.sendgrid.test_single_sends import (
+from tests.clients.sendgrid.singlesends.test_single_sends import (
     ANN,
     BOB,
     added,
