@@ -10,11 +10,14 @@ from mailqueue.maintenance import tasks
 from mailqueue.maintenance.context import OpenContext
 from mailqueue.maintenance.model import Task
 from mailqueue.queue.handler import Handler
+from mailqueue.telemetry.log import get_logger
 
 BUSY_WAIT = timedelta(minutes=1)
 """Wait while another process runs the task, or another session holds a lock that it needs."""
 BLOCKED_WAIT = timedelta(minutes=15)
 """Wait after a run that was not possible, such as without the rights of the schema's owner."""
+
+log = get_logger(__name__)
 
 
 class ClaimedTask(NamedTuple):
@@ -47,4 +50,6 @@ class MaintenanceHandler(Handler[ClaimedTask, Never]):
         if result.is_stopped:
             wait = BUSY_WAIT if result.is_transient else BLOCKED_WAIT
             return Defer("; ".join(result.report.needs), wait)
+        report = result.report
+        log.info("maintenance.done", task=row.task, result=report.summary, counts=report.counts)
         return Again(row.every)

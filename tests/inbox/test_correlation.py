@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.mail.model import Ending, SendOutcome
 from mailqueue.mail.send import correlated
-from mailqueue.mail.send.correlated import CorrelationLog, correlation_of
+from mailqueue.mail.send.correlated import MAX_ERROR_CHARACTERS, CorrelationLog, correlation_of
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
@@ -133,3 +133,23 @@ def test_a_log_that_cannot_be_written_stops_no_mail(monkeypatch: pytest.MonkeyPa
 
     log.claimed([email])
     log.answered(SendOutcome(email.id, email.claim_no, Ending.SENT))
+
+
+def test_log_lines_have_the_masked_recipient_the_attempt_and_what_failed_without_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = log_of(correlated, monkeypatch)
+    log = CorrelationLog()
+    email = claimed(custom_data=IDS, attempts=3, recipient_email="annabel@example.com")
+
+    log.claimed([email])
+    reason = "mailbox <annabel@example.com> is full, ask 'postmaster@example.com'" + "." * 500
+    log.answered(
+        SendOutcome(email.id, email.claim_no, Ending.RETRY, reason=reason, enhanced="4.2.2")
+    )
+
+    begun, ended = map(json.loads, written.getvalue().splitlines())
+    assert (begun["recipient"], begun["attempt"]) == ("ann***@example.com", 3)
+    assert (ended["outcome"], ended["code"], ended["attempt"]) == ("retry", "4.2.2", 3)
+    told = "mailbox <ann***@example.com> is full, ask 'pos***@example.com'"
+    assert ended["error"] == told + "." * (MAX_ERROR_CHARACTERS - len(told))

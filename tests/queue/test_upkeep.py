@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import orjson
 import pytest
 
 from mailqueue.cli.main import EXIT_CONFIG
@@ -14,6 +15,7 @@ from mailqueue.core.queues.registry import UPKEEP
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.maintenance import handler
 from mailqueue.maintenance.context import MaintenanceContext, OpenContext
 from mailqueue.maintenance.handler import MaintenanceHandler
 from mailqueue.maintenance.model import Task
@@ -25,6 +27,7 @@ from mailqueue.wiring.maintenance import maintenance_handler
 from tests import make
 from tests.api.support.calling import settings_for
 from tests.conftest import Server
+from tests.logged import log_of
 from tests.privacy.erasing import sent
 from tests.privacy.planted_rows import ANN
 from tests.queue.kernel.pools import code_of, prepare
@@ -48,8 +51,7 @@ async def db(database: DatabaseSettings) -> AsyncIterator[Conn]:
 
 
 def opening(database: DatabaseSettings) -> OpenContext:
-    handler = maintenance_handler(settings_for(database))
-    return handler.open_context
+    return maintenance_handler(settings_for(database)).open_context
 
 
 def broken() -> AbstractAsyncContextManager[MaintenanceContext]:
@@ -94,6 +96,20 @@ async def test_a_due_task_runs_and_is_due_again_after_its_interval(
         "SELECT run_at BETWEEN now() + every - interval '1 min' AND now() + every"
         " FROM mailqueue.maintenance_tasks WHERE task = 'counters'",
     )
+
+
+async def test_a_finished_task_is_logged_with_its_report_and_counts(
+    database: DatabaseSettings, db: Conn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await only_due(db, Task.RETENTION)
+    written = log_of(handler, monkeypatch)
+
+    assert await work_once(database, "maintenance", MaintenanceHandler(opening(database))) == 1
+
+    [line] = map(orjson.loads, written.getvalue().splitlines())
+    assert (line["event"], line["task"]) == ("maintenance.done", "retention")
+    assert line["result"] == (await task_of(db, Task.RETENTION))[3]
+    assert set(line["counts"].values()) <= {0}
 
 
 async def test_a_task_that_may_not_run_here_waits_with_its_reason(

@@ -13,6 +13,9 @@ from mailqueue.telemetry.log import get_logger, mask
 
 _IDS = ("conversation_id", "correlation_id", "traceparent")
 _ID = re.compile(r"[!-~]{1,200}")
+_ADDRESS = re.compile(r"[^\s<>(),;:\"'@]+@[^\s<>(),;:\"'@]+")
+MAX_ERROR_CHARACTERS = 300
+"""Characters of an error that are logged."""
 
 log = get_logger(__name__)
 
@@ -40,27 +43,36 @@ class CorrelationLog:
     """The correlation ids of the emails that one worker holds."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[UUID, int], dict[str, str]] = {}
+        self._held: dict[tuple[UUID, int], dict[str, str | int]] = {}
 
     def claimed(self, emails: Iterable[ClaimedEmail]) -> None:
         """Write that emails were claimed, and keep their ids until their outcomes."""
         for email in emails:
             if email.custom_data is not None and (ids := correlation_of(email)):
-                self._held[email.id, email.claim_no] = ids
-                log.info("email.claimed", email_id=str(email.id), attempt=email.attempts, **ids)
+                fields = ids | {"attempt": email.attempts}
+                self._held[email.id, email.claim_no] = fields
+                recipient = mask(email.recipient_email)
+                log.info("email.claimed", email_id=str(email.id), recipient=recipient, **fields)
 
     def answered(self, outcome: SendOutcome) -> None:
         """Write the outcome of an email; it is in the log before it is in the database."""
-        if self._held and (ids := self._held.pop((outcome.id, outcome.claim_no), None)):
+        if self._held and (fields := self._held.pop((outcome.id, outcome.claim_no), None)):
+            if outcome.reason is not None:
+                fields = fields | {"error": _error_of(outcome.reason)}
             log.info(
                 "email.outcome",
                 email_id=str(outcome.id),
                 outcome=str(outcome.ending),
                 code=outcome.enhanced or outcome.code,
                 response_ms=outcome.response_ms,
-                **ids,
+                **fields,
             )
 
     def forget(self, email_id: UUID, claim_no: int) -> None:
         """Drop the ids of an email that is no longer this worker's."""
         self._held.pop((email_id, claim_no), None)
+
+
+def _error_of(reason: str) -> str:
+    """Return a reason with the addresses in it masked, and cut."""
+    return _ADDRESS.sub(lambda found: mask(found[0]), reason)[:MAX_ERROR_CHARACTERS]
