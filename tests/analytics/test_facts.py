@@ -70,3 +70,25 @@ async def test_emails_at_both_sides_of_a_minute_are_counted_in_their_own(
         """
         assert [row[0] for row in await make.rows(conn, query)] == [1, 2]
         assert await folding.differences(conn) == []
+
+
+async def test_the_content_of_an_email_is_looked_up_once_for_both_of_its_facts(
+    database: DatabaseSettings,
+) -> None:
+    looked_up = """
+        SELECT coalesce(sum(t.seq_scan + coalesce(t.idx_scan, 0)), 0)::integer
+          FROM pg_stat_xact_user_tables AS t JOIN pg_inherits AS i ON i.inhrelid = t.relid
+         WHERE i.inhparent = 'mailqueue.email_contents'::regclass
+    """
+    of_all = """
+        SELECT count(*)
+          FROM mailqueue.stats_written(now() - interval '1 h', now() + interval '1 h') AS x
+         CROSS JOIN mailqueue.stats_facts(x.ids, x.times, x.known, x.events, x.event_times)
+    """
+    async with connect(database) as conn:
+        for _ in range(3):
+            await left(conn)
+        async with conn.transaction():
+            before = await make.scalar(conn, looked_up)
+            assert await make.scalar(conn, of_all) == 6
+            assert await make.scalar(conn, looked_up) - before == 3

@@ -73,9 +73,12 @@ BEGIN
     RETURN QUERY
     WITH outcome AS MATERIALIZED (
         SELECT i.known_at, h.id, h.project_id, h.is_test, h.created_at, h.finished_at, h.status, h.assigned_to,
-               h.recipient_email, h.campaign_id, h.category, h.tags, h.content_id, h.content_on
+               h.campaign_id, h.category, h.tags, nullif(mailqueue.domain_of(h.recipient_email), '') AS domain,
+               t.template_id, c.template_version_id, c.variant
           FROM unnest(p_ids, p_times, p_known) AS i(id, at, known_at)
           JOIN mailqueue.email_history AS h ON h.id = i.id AND h.finished_at = i.at
+          LEFT JOIN mailqueue.email_contents AS c ON c.id = h.content_id AND c.created_on = h.content_on
+          LEFT JOIN mailqueue.template_versions AS t ON t.id = c.template_version_id
     ), event AS MATERIALIZED (
         SELECT v.id, v.occurred_at, v.project_id, v.email_id, v.is_test, v.type, v.sender_account_id, m.is_machine,
                v.data ->> 'link' AS link, mailqueue.origin_of(v.type, v.data) AS origin,
@@ -88,7 +91,9 @@ BEGIN
          CROSS JOIN LATERAL (SELECT coalesce(v.data -> 'is_machine' = 'true', false) AND v.id <> ALL (p_flipped)
                                     AS is_machine) AS m
     ), mail AS MATERIALIZED (
-        SELECT e.email_id, m.recipient_email, m.campaign_id, m.category, m.tags, m.content_id, m.content_on
+        SELECT e.email_id, m.campaign_id, m.category, m.tags,
+               nullif(mailqueue.domain_of(m.recipient_email), '') AS domain,
+               t.template_id, c.template_version_id, c.variant
           FROM (SELECT DISTINCT v.email_id FROM event AS v) AS e
          CROSS JOIN LATERAL (
                 SELECT h.recipient_email, h.campaign_id, h.category, h.tags, h.content_id, h.content_on
@@ -96,14 +101,17 @@ BEGIN
                 UNION ALL
                 SELECT q.recipient_email, q.campaign_id, q.category, q.tags, q.content_id, q.content_on
                   FROM mailqueue.email_queue AS q WHERE q.id = e.email_id LIMIT 1) AS m
+          LEFT JOIN mailqueue.email_contents AS c ON c.id = m.content_id AND c.created_on = m.content_on
+          LEFT JOIN mailqueue.template_versions AS t ON t.id = c.template_version_id
     ), fact AS (
         SELECT o.known_at, s.at, o.project_id, o.is_test, o.campaign_id, o.category, o.tags, o.assigned_to,
-               o.recipient_email, NULL AS link, NULL::jsonb AS origin, s.metric, o.content_id, o.content_on
+               o.domain, NULL AS link, NULL::jsonb AS origin, s.metric, o.template_id, o.template_version_id, o.variant
           FROM outcome AS o
          CROSS JOIN LATERAL (VALUES (o.created_at, 'accepted'), (o.finished_at, o.status)) AS s(at, metric)
         UNION ALL
         SELECT mailqueue.uuid_time(e.id), e.occurred_at, e.project_id, e.is_test, m.campaign_id, m.category, m.tags,
-               e.sender_account_id, m.recipient_email, e.link, e.origin, s.metric, m.content_id, m.content_on
+               e.sender_account_id, m.domain, e.link, e.origin, s.metric, m.template_id, m.template_version_id,
+               m.variant
           FROM event AS e LEFT JOIN mail AS m ON m.email_id = e.email_id
          CROSS JOIN LATERAL (
                 SELECT CASE e.type WHEN 'delivered' THEN 'delivered' WHEN 'soft_bounce' THEN 'soft_bounces'
@@ -117,12 +125,9 @@ BEGIN
                         SELECT CASE WHEN e.is_machine THEN 'unique_machine_' ELSE 'unique_' END, e.is_first) AS w
                  WHERE w.counts AND e.type IN ('opened', 'clicked')) AS s
     )
-    SELECT f.known_at, f.at, f.project_id, f.is_test, nullif(f.campaign_id, ''), t.template_id, c.template_version_id,
-           nullif(f.category, ''), f.tags, f.assigned_to, nullif(mailqueue.domain_of(f.recipient_email), ''), f.link,
-           f.metric, 1, f.origin, c.variant
-      FROM fact AS f
-      LEFT JOIN mailqueue.email_contents AS c ON c.id = f.content_id AND c.created_on = f.content_on
-      LEFT JOIN mailqueue.template_versions AS t ON t.id = c.template_version_id;
+    SELECT f.known_at, f.at, f.project_id, f.is_test, nullif(f.campaign_id, ''), f.template_id, f.template_version_id,
+           nullif(f.category, ''), f.tags, f.assigned_to, f.domain, f.link, f.metric, 1, f.origin, f.variant
+      FROM fact AS f;
 END $$;
 COMMENT ON FUNCTION mailqueue.stats_facts(uuid[], timestamptz[], timestamptz[], uuid[], timestamptz[], uuid[]) IS
     'The facts of finished mail and of events.';
