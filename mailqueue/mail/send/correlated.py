@@ -13,7 +13,7 @@ from mailqueue.telemetry.log import get_logger, mask
 
 _IDS = ("conversation_id", "correlation_id", "traceparent")
 _ID = re.compile(r"[!-~]{1,200}")
-_ADDRESS = re.compile(r"[^\s<>(),;:\"'@]+@[^\s<>(),;:\"'@]+")
+_WORD = re.compile(r"[^\s<>(),;:\"']+")
 MAX_ERROR_CHARACTERS = 300
 """Characters of an error that are logged."""
 
@@ -75,4 +75,5 @@ class CorrelationLog:
 
 def _error_of(reason: str) -> str:
     """Return a reason with the addresses in it masked, and cut."""
-    return _ADDRESS.sub(lambda found: mask(found[0]), reason)[:MAX_ERROR_CHARACTERS]
+    masked = _WORD.sub(lambda found: mask(found[0]) if "@" in found[0] else found[0], reason)
+    return masked[:MAX_ERROR_CHARACTERS]
