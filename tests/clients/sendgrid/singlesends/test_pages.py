@@ -1,6 +1,5 @@
 """Lists of single sends: a page is read in SQL, and statuses are sought as they are shown."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -8,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import many
-from mailqueue.db.pool import connect
+from tests.clients.resend.test_together import meanwhile
 from tests.clients.sendgrid.singlesends.test_single_sends import (
     added,
     api,
@@ -26,11 +25,6 @@ SELECT id, 'Draft ' || n, '{"singlesend": {}}', jsonb_build_object('categories',
        'tests', now() + n * interval '1 s'
   FROM mailqueue.projects, generate_series(1, 30) AS n WHERE name = 'default' RETURNING 1
 """
-WAITS = """
-SELECT EXISTS (SELECT FROM pg_stat_activity AS a
-                WHERE pg_backend_pid() = ANY (pg_blocking_pids(a.pid)))
-"""
-LOCK = b"SELECT FROM mailqueue.broadcasts WHERE id = %s FOR UPDATE NOWAIT"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +108,7 @@ def test_a_status_is_sought_as_it_is_shown(
     assert found(*({"draft", "scheduled", "triggered"} - {shown})) == []
 
 
+@pytest.mark.deep
 def test_several_are_removed_in_the_order_of_their_ids(site: Served, api: Any) -> None:
     first, second = (added(api, {"name": name})["id"] for name in ("May", "June"))
     assert UUID(first) < UUID(second)
@@ -121,20 +116,8 @@ def test_several_are_removed_in_the_order_of_their_ids(site: Served, api: Any) -
     def remove() -> Any:
         return api.marketing.singlesends.delete(query_params={"ids": f"{second},{first}"})
 
-    async def work() -> Any:
-        async with connect(site.database) as conn:
-            async with conn.transaction():
-                await conn.execute(LOCK, (first,))
-                answering = asyncio.create_task(asyncio.to_thread(remove))
-                for _ in range(3000):
-                    (is_waiting,) = await (await conn.execute(WAITS)).fetchone() or (False,)
-                    if is_waiting:
-                        break
-                    await asyncio.sleep(0.01)
-                else:
-                    raise AssertionError("the request never waited for a lock")
-                await conn.execute(LOCK, (second,))
-            return await answering
+    lock = "SELECT FROM mailqueue.broadcasts WHERE id = '{}' FOR UPDATE NOWAIT"
+    answer = meanwhile(site, lock.format(first), remove, lock.format(second))
 
-    assert site.run(work()).status_code == 204
+    assert answer.status_code == 204
     assert read(api.marketing.singlesends.get())["result"] == []
