@@ -150,7 +150,8 @@ async def test_projects_share_no_octets_and_reach_no_upload_of_another(conn: Con
 async def test_an_upload_of_an_earlier_month_is_kept_as_long_as_the_mail(conn: Conn) -> None:
     """Partitions are dropped by month: a mail's files must be in the partition of its month."""
     (old,) = await taken(conn, file())
-    await conn.execute("UPDATE mailqueue.attachments SET created_on = created_on - 31")
+    month_before = "date_trunc('month', created_on)::date - 1"
+    await conn.execute(f"UPDATE mailqueue.attachments SET created_on = {month_before}".encode())
 
     (found,) = await taken(conn, {"id": old["id"], "filename": "b.pdf"})
 
