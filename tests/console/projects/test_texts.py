@@ -95,6 +95,7 @@ async def test_texts_that_changed_meanwhile_are_not_overwritten(console: Visitin
 
 async def test_all_texts_of_the_greatest_length_fit_into_the_form(console: Visiting) -> None:
     longest = dict.fromkeys(REPLACEABLE, "ש" * 1000)
+    longest |= dict.fromkeys(("confirm_question", "confirm_yes"), "ש" * 500)
     async with console.visitor() as visitor:
         await logged_in(console, visitor)
         fields = await visitor.form(f"{PATH}/he", f"{PATH}/he")
