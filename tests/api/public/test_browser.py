@@ -206,6 +206,7 @@ async def test_a_logo_of_any_shape_is_shown_within_its_bounds(
 async def test_own_texts_of_great_length_break_no_page(site: Site, lang: str) -> None:
     shop = site.shop
     own = {name: "ש" * 300 + f" <b>{name}</b> &amp; " + "word " * 100 for name in REPLACEABLE}
+    own |= {name: own[name][:500] for name in ("confirm_question", "confirm_yes")}
     await manage.change(shop.conn, "shop", changes={"page_texts": {lang: own}}, by="ann")
     await people.list_of(shop.conn, shop.project_id, f"own-{lang}", opt_in="confirmed")
     paths = [
