@@ -27,7 +27,6 @@ LONG_FUNCTIONS = {
     "accept_shared": 115,
     "fire_schedules": 110,
     "claim_suspect": 109,
-    "next_steps": 109,
     "create_ab_test": 107,
     "erase_mail": 103,
     "put_contact": 98,

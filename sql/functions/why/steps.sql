@@ -2,7 +2,7 @@
 
 -- Every status, blocked reason and kind of pause of the schema has a row: tests compare them, and parse the commands.
 -- In braces: values of the mail. N, TIME, WINDOW and DURATION are for the reader to choose.
-CREATE OR REPLACE FUNCTION mailqueue.next_steps() RETURNS TABLE (subject text, state text, step text)
+CREATE OR REPLACE FUNCTION mailqueue.next_steps_of_mail() RETURNS TABLE (subject text, state text, step text)
 LANGUAGE sql IMMUTABLE AS $$
     VALUES ('history', 'sent', 'to send it again as a new mail: mailqueue email resend {id}'),
            ('history', 'failed', 'to queue it again: mailqueue email requeue {id}'),
@@ -36,8 +36,14 @@ LANGUAGE sql IMMUTABLE AS $$
            ('order', 'behind', 'to see why that one waits: mailqueue why {value}; to give that one up: mailqueue email'
                                ' cancel {value}'),
            ('order', 'blocked', 'to send that one again: mailqueue email requeue {value}; to go on without it:'
-                                ' mailqueue project change {project} --ordering-on-failure continue'),
-           ('pause', 'campaign', 'to resume it: mailqueue resume campaign {value}{in_project}'),
+                                ' mailqueue project change {project} --ordering-on-failure continue')
+$$;
+COMMENT ON FUNCTION mailqueue.next_steps_of_mail() IS
+    'The commands that follow the states of a mail, and of mail that is sent in order.';
+
+CREATE OR REPLACE FUNCTION mailqueue.next_steps_of_limits() RETURNS TABLE (subject text, state text, step text)
+LANGUAGE sql IMMUTABLE AS $$
+    VALUES ('pause', 'campaign', 'to resume it: mailqueue resume campaign {value}{in_project}'),
            ('pause', 'domain', 'to resume it: mailqueue resume domain {value}{in_project}'),
            ('installation', 'restored', 'to hold what may have been sent since, and go on: mailqueue restored --from'
                                         ' TIME; if nothing was lost: mailqueue restored --nothing-lost'),
@@ -65,8 +71,14 @@ LANGUAGE sql IMMUTABLE AS $$
            ('account', 'unreachable', 'to try it: mailqueue sender test {account}{in_project}'),
            ('account', 'limited', 'to see its health: mailqueue sender health {account}{in_project}'),
            ('account', 'circuit', 'to see its health: mailqueue sender health {account}{in_project}'),
-           ('account', 'half_open', 'to see its health: mailqueue sender health {account}{in_project}'),
-           ('row', 'pending', 'to give it up: mailqueue queue cancel {id}'),
+           ('account', 'half_open', 'to see its health: mailqueue sender health {account}{in_project}')
+$$;
+COMMENT ON FUNCTION mailqueue.next_steps_of_limits() IS
+    'The commands that follow a pause or limit of a campaign, domain, installation, project or sender account.';
+
+CREATE OR REPLACE FUNCTION mailqueue.next_steps_of_rows() RETURNS TABLE (subject text, state text, step text)
+LANGUAGE sql IMMUTABLE AS $$
+    VALUES ('row', 'pending', 'to give it up: mailqueue queue cancel {id}'),
            ('row', 'refused', 'to see which triggers there are: mailqueue psql'),
            ('row', 'no_worker', 'to start one: mailqueue worker {value}'),
            ('row', 'assigned', 'to see its attempts: mailqueue queue show {id}'),
@@ -80,8 +92,14 @@ LANGUAGE sql IMMUTABLE AS $$
            ('row', 'delivered', 'to see it: mailqueue queue show {id}'),
            ('row', 'erased', 'to see it: mailqueue queue show {id}'),
            ('row', 'deleted', 'to see it: mailqueue queue show {id}'),
-           ('row', 'done', 'to see it: mailqueue queue show {id}'),
-           ('schedule', 'pending', 'to see its next runs: mailqueue schedule preview {id}{in_project}; to stop it:'
+           ('row', 'done', 'to see it: mailqueue queue show {id}')
+$$;
+COMMENT ON FUNCTION mailqueue.next_steps_of_rows() IS
+    'The commands that follow the states of a row of any queue.';
+
+CREATE OR REPLACE FUNCTION mailqueue.next_steps_of_plans() RETURNS TABLE (subject text, state text, step text)
+LANGUAGE sql IMMUTABLE AS $$
+    VALUES ('schedule', 'pending', 'to see its next runs: mailqueue schedule preview {id}{in_project}; to stop it:'
                                    ' mailqueue schedule pause {id}{in_project}'),
            ('schedule', 'no_worker', 'to start one: mailqueue worker {value}'),
            ('schedule', 'paused', 'to resume it: mailqueue schedule resume {id}{in_project}'),
@@ -110,6 +128,19 @@ LANGUAGE sql IMMUTABLE AS $$
            ('event', 'expired', 'to see it: mailqueue event show {id}'),
            ('event', 'failed', 'to see it: mailqueue event show {id}; to apply the rules again: mailqueue event'
                                ' replay --message {id}{in_project}')
+$$;
+COMMENT ON FUNCTION mailqueue.next_steps_of_plans() IS
+    'The commands that follow the states of schedules, enrollments, timed events and inbox events.';
+
+CREATE OR REPLACE FUNCTION mailqueue.next_steps() RETURNS TABLE (subject text, state text, step text)
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT s.subject, s.state, s.step FROM mailqueue.next_steps_of_mail() AS s
+    UNION ALL
+    SELECT s.subject, s.state, s.step FROM mailqueue.next_steps_of_limits() AS s
+    UNION ALL
+    SELECT s.subject, s.state, s.step FROM mailqueue.next_steps_of_rows() AS s
+    UNION ALL
+    SELECT s.subject, s.state, s.step FROM mailqueue.next_steps_of_plans() AS s
 $$;
 COMMENT ON FUNCTION mailqueue.next_steps() IS
     'The commands that follow each state a mail or row of a queue can be in, with braces around their values.';

@@ -116,7 +116,7 @@ async def test_a_dry_run_is_refused_as_its_schedule_would_be(api: Calling) -> No
     added = (await api.post(PATH, DIGEST)).json()
     assert (await api.post(PATH, DIGEST | {"dry_run": True})).status_code == 409
     changed = await api.put(f"{PATH}/{added['id']}", DIGEST | {"dry_run": True})
-    assert changed.status_code == 422, "an estimate is at its own path"
+    assert changed.status_code == 422, "a change has no dry run; GET …/estimate answers that"
 
 
 async def test_a_dry_run_is_replayed_with_its_idempotency_key(api: Calling) -> None:

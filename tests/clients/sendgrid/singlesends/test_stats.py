@@ -1,6 +1,7 @@
 """The published `sendgrid` library counts what became of the mail of single sends."""
 
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import UUID, uuid4
 
 import pytest
@@ -88,6 +89,13 @@ def test_mail_is_counted_by_what_happened_to_it(site: Served, api: Any) -> None:
     assert first["_metadata"]["next"].endswith(f"?page_size=1&page_token={draft}")
     rest = read(stats.get(query_params={"page_size": 1, "page_token": draft}))
     assert rest["results"] == [one]
+    both = {"singlesend_ids": f"{made},{draft}", "page_size": 1}
+    following = read(stats.get(query_params=both))["_metadata"]["next"]
+    assert dict(parse_qsl(urlsplit(following).query)) == {
+        "singlesend_ids": f"{made},{draft}",
+        "page_size": "1",
+        "page_token": draft,
+    }
 
 
 def test_links_are_counted_the_most_clicked_first(site: Served, api: Any) -> None:

@@ -246,8 +246,13 @@ async def page_of(
     url = origin_of(call.request.scope, call.settings.tracking.public_url) + path
     links: dict[str, Any] = {"self": url, "count": page.total}
     if page.has_more:
-        last = page.single_sends[-1].id
-        links["next"] = f"{url}?{urlencode({'page_size': query.page_size, 'page_token': last})}"
+        asked = {
+            name: value
+            for name, value in call.request.query_params.multi_items()
+            if name != "page_token"
+        }
+        asked |= {"page_size": str(query.page_size), "page_token": str(page.single_sends[-1].id)}
+        links["next"] = f"{url}?{urlencode(asked)}"
     return page.single_sends, links
 
 
