@@ -97,7 +97,7 @@ async def add(conn: Conn, kind: str, count: int, ahead: str) -> None:
 
 
 async def idle(server: Server, name: str, *, kind: str, count: int) -> dict[str, float]:
-    """Return the share of a core that schedules need which are due next month."""
+    """Return the share of a core that workers and server need while schedules are far off."""
     database = await make_database(server, name)
     async with connect(database, application_name="bench") as conn:
         await conn.execute(ADD_PROJECTS.encode(), (PROJECTS,))
@@ -193,6 +193,8 @@ async def _measure(
         report = Report("schedules", {**server.settings, "far": far, "due": due_now})
         for run in range(repeat):
             if crons:
+                found = await idle(server, f"none_{run}", kind="once", count=0)
+                report.add("no schedule", found)
                 found = await idle(server, f"far_{run}", kind="once", count=far)
                 report.add(f"{far} due next month", found)
                 found = await idle(server, f"crons_{run}", kind="cron", count=crons)
