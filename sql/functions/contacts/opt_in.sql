@@ -70,6 +70,10 @@ BEGIN
     SELECT o.name, coalesce(o.display_name, o.name) AS label INTO p
       FROM mailqueue.projects AS o WHERE o.id = l.project_id;
     v_options := v_options || '{"track_opens": false, "track_clicks": false, "unsubscribe": false}';
+    -- One after another: the second of two calls sees the mail of the first. In the order of ids, as they are added.
+    PERFORM FROM mailqueue.contact_list_members AS m
+      WHERE m.list_id = l.id AND m.contact_id = ANY (p_contacts) AND m.is_pending
+      ORDER BY m.contact_id FOR NO KEY UPDATE;
     FOR c IN
         SELECT o.* FROM mailqueue.contact_list_members AS m JOIN mailqueue.contacts AS o ON o.id = m.contact_id
          WHERE m.list_id = l.id AND m.contact_id = ANY (p_contacts) AND m.is_pending
