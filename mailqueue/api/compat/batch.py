@@ -36,14 +36,14 @@ async def accept_together(
         OneRefused: nothing is accepted.
     """
     is_alone = not is_kept and len(requests) == 1 and _recipients(requests[0]) <= MAX_OF_MAIL
-    _check_size(requests)
+    await call.in_turn(lambda: _check_size(requests))
     ready = await _ready(call, requests if is_alone else await with_kept_files(call, requests))
     if is_alone:
         try:
             return [await sending_service.accepted(call, ready[0])]
         except InvalidField as exc:
             raise OneRefused(0, exc) from None
-    places, emails = _emails(call, ready)
+    places, emails = await call.in_turn(lambda: _emails(call, ready))
     sent: dict[int, Sent] = {}
     ids: list[UUID] = []
     project = call.caller.project
@@ -69,11 +69,15 @@ async def validate_together(call: RequestContext, requests: Sequence[Wanted]) ->
     Raises:
         OneRefused: one of them would be refused.
     """
-    _check_size(requests)
+    await call.in_turn(lambda: _check_size(requests))
     first, *others = await _ready(call, requests)
-    # All carry the same files: they are validated once.
-    bare = [one.model_copy(update={"attachments": []}) for one in others]
-    places, emails = _emails(call, [first, *bare])
+
+    def emails_of() -> tuple[list[int], list[NewEmail]]:
+        # All carry the same files: they are validated once.
+        bare = [one.model_copy(update={"attachments": []}) for one in others]
+        return _emails(call, [first, *bare])
+
+    places, emails = await call.in_turn(emails_of)
     async with call.connection() as conn:
         await _try(conn, places, emails, project=call.caller.project)
 

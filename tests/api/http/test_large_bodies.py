@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from mailqueue.api.http.requests import body as http_body
 from mailqueue.api.http.requests import large_bodies
 from mailqueue.api.http.requests.large_bodies import Bodies, admit, expect, receive, release
+from mailqueue.api.sending import service
 from mailqueue.core.errors import TooManyRequests
 from mailqueue.projects.keys.manage import issue_key
 from mailqueue.projects.model import Caller
@@ -89,6 +90,32 @@ async def test_a_small_request_of_many_values_is_read_beside_the_event_loop_too(
         await shared_api.send(HELLO | {"custom_data": {"rows": [1] * rows}})
 
     assert [each is threading.current_thread() for each in threads] == [True, False]
+
+
+async def test_the_mails_of_a_bulk_request_are_prepared_beside_the_event_loop(
+    shared_api: Calling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set()
+    prepared = service.new_email
+
+    def noted(*given: Any) -> Any:
+        threads.add(threading.current_thread())
+        return prepared(*given)
+
+    monkeypatch.setattr(service, "new_email", noted)
+    content = {"From": "sender@example.com", "Subject": "Hi", "TextBody": "Hi"}
+    model = {"rows": [1] * 15_000}
+    messages = [{"To": f"u{n}@example.com", "TemplateModel": model} for n in range(2)]
+
+    answer = await shared_api.http.post(
+        "/email/bulk",
+        json=content | {"MessageStream": "outbound", "Messages": messages},
+        headers={"X-Postmark-Server-Token": shared_api.key},
+    )
+
+    assert answer.status_code == 200, answer.text
+    assert len(threads) == 1
+    assert threading.current_thread() not in threads
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,8 @@ async def send(call: RequestContext) -> Response:
     document = await document_of(call, max_bytes=BULK_BYTES)
     given = await call.in_turn(lambda: _messages(document, call.values))
     complete = await rules_for(call, given)
-    messages = await _with_variables(call, [complete(one) for one in given])
+    messages = await call.in_turn(lambda: [complete(one) for one in given])
+    messages = await _with_variables(call, messages)
     try:
         wanted = await call.in_turn(lambda: _mails(messages))
         wanted = await with_kept_files(call, wanted)

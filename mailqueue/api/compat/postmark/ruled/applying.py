@@ -14,7 +14,7 @@ async def rules_for(
     call: RequestContext, messages: Sequence[AnyMessage]
 ) -> Callable[[AnyMessage], AnyMessage]:
     """Return what gives messages the values of the project's rules that they do not say."""
-    senders = {_sender(one) for one in messages}
+    senders = await call.in_turn(lambda: {_sender(one) for one in messages})
     tags = {one.tag for one in messages} - {""}
     async with call.connection() as conn:
         found = await list_rules(conn, call.caller.project_id, None, senders | tags)
