@@ -75,6 +75,27 @@ async def test_a_condition_that_could_take_long_is_refused(
 
 
 @pytest.mark.parametrize(
+    "condition",
+    [
+        "$.a.date()",
+        '$.a[*] ? (@.b.time(3).string() starts with "12")',
+        "$.a.timestamp()",
+        "$.a.time_tz()",
+        "$.a.timestamp_tz().date()",
+        '$.a.datetime("SS.FF9 Q")',
+        "$.a.decimal(5000) == 1",
+    ],
+)
+async def test_a_condition_whose_error_would_end_the_statement_is_refused(
+    conn: Conn, condition: str
+) -> None:
+    with pytest.raises(errors.InvalidParameterValue) as info:
+        await put(conn, await make.project_named(conn), condition=condition)
+
+    assert info.value.diag.column_name == "condition"
+
+
+@pytest.mark.parametrize(
     ("condition", "is_met"),
     [
         ("$.total > 100", True),

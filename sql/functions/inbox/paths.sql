@@ -34,6 +34,10 @@ BEGIN
         WHEN v_form ~ 'like_regex' THEN 'like_regex is not allowed: use == or starts with'
         WHEN v_form ~ '\*\*' THEN '** is not allowed: name the keys'
         WHEN v_form ~ 'keyvalue' THEN 'keyvalue() is not allowed'
+        -- Their errors end the whole statement, even where those of a path are ignored.
+        WHEN v_form ~ '\.(date|time|time_tz|timestamp|timestamp_tz)\('
+             THEN 'date(), time() and timestamp() are not allowed: compare with a string, as in >= "2026-05-31"'
+        WHEN v_form ~ '\.(datetime|decimal)\((?!\))' THEN 'datetime() and decimal() take no argument'
         WHEN v_form ~ ',' THEN 'lists of subscripts and arguments are not allowed'
         WHEN v_form ~ '\$s' THEN 'variables are not allowed'
         WHEN v_form ~ ('(==|!=|<>|<=|>=|<|>) '
