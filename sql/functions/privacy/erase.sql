@@ -14,6 +14,32 @@ $$;
 COMMENT ON FUNCTION mailqueue.counted_data(jsonb) IS
     'What an event of an erased person keeps of its data: that by which it is counted.';
 
+-- Also for suppressions that others add while the person is erased.
+CREATE OR REPLACE FUNCTION mailqueue.keep_suppressions_by_hash(p_project uuid, p_spellings text[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_hashes bytea[] := ARRAY(SELECT mailqueue.address_hash(p_project, a) FROM unnest(p_spellings) AS s(a));
+BEGIN
+    DELETE FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.expires_at <= now();
+    UPDATE mailqueue.suppressions AS e SET expires_at = greatest(e.expires_at, s.expires_at)
+      FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
+       AND e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
+       AND e.address IS NULL;
+    DELETE FROM mailqueue.suppressions AS s
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
+       AND EXISTS (SELECT FROM mailqueue.suppressions AS e
+                    WHERE e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
+                      AND e.address IS NULL);
+    UPDATE mailqueue.suppressions AS s SET address = NULL, detail = NULL, email_id = NULL
+     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL;
+END $$;
+COMMENT ON FUNCTION mailqueue.keep_suppressions_by_hash(uuid, text[]) IS
+    'Remove a person''s address from suppressions, which go on by its hash.';
+
 CREATE OR REPLACE FUNCTION mailqueue.begin_erasure(p_project uuid, p_spellings text[], p_suppress boolean, p_by text)
 RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER
@@ -37,20 +63,7 @@ BEGIN
     VALUES (p_project, 'erased@erased.invalid', '', 'manual', 'placeholder for all erased persons', 'erasure')
     ON CONFLICT DO NOTHING;
 
-    DELETE FROM mailqueue.suppressions AS s
-     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.expires_at <= now();
-    UPDATE mailqueue.suppressions AS e SET expires_at = greatest(e.expires_at, s.expires_at)
-      FROM mailqueue.suppressions AS s
-     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
-       AND e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
-       AND e.address IS NULL;
-    DELETE FROM mailqueue.suppressions AS s
-     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL
-       AND EXISTS (SELECT FROM mailqueue.suppressions AS e
-                    WHERE e.project_id = p_project AND e.address_hash = s.address_hash AND e.category = s.category
-                      AND e.address IS NULL);
-    UPDATE mailqueue.suppressions AS s SET address = NULL, detail = NULL, email_id = NULL
-     WHERE s.project_id = p_project AND s.address_hash = ANY (v_hashes) AND s.address IS NOT NULL;
+    PERFORM mailqueue.keep_suppressions_by_hash(p_project, p_spellings);
     IF p_suppress THEN
         INSERT INTO mailqueue.suppressions (project_id, address_hash, category, reason, source)
         SELECT p_project, h, '', 'manual', 'erasure' FROM unnest(v_hashes) AS h ON CONFLICT DO NOTHING;

@@ -24,6 +24,28 @@ $$;
 COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS
     'SQL condition on a row t: whether any of its columns names $1.';
 
+-- What replaces the person in a text: no second row has the same in a column of a unique index, and no text gets
+-- longer where a constraint bounds it. Erased contacts all have the one address, which their index leaves out.
+CREATE OR REPLACE FUNCTION mailqueue.mention_replaced(p_table oid, p_column text) RETURNS text
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT format(CASE WHEN EXISTS (SELECT FROM pg_constraint AS c
+                                     WHERE c.conrelid = p_table AND c.contype = 'c' AND a.attnum = ANY (c.conkey)
+                                       AND pg_get_constraintdef(c.oid) ~ 'length')
+                       THEN 'left(%1$s, greatest(length(t.%2$I), 50))' ELSE '%1$s' END,
+                  format('regexp_replace(t.%I, $1, %s, ''gi'')', a.attname,
+                         CASE WHEN EXISTS (SELECT FROM pg_index AS i
+                                            WHERE i.indrelid = p_table AND i.indisunique AND a.attnum = ANY (i.indkey)
+                                              AND coalesce(pg_get_expr(i.indpred, i.indrelid), '') !~ '@erased')
+                              THEN '''erased-'' || md5(gen_random_uuid()::text) || substr($2, strpos($2, ''@''))'
+                              ELSE '$2' END),
+                  a.attname)
+      FROM pg_attribute AS a WHERE a.attrelid = p_table AND a.attname = p_column
+$$;
+COMMENT ON FUNCTION mailqueue.mention_replaced(oid, text) IS
+    'SQL for a column of text of a row t in which $2 replaces the person $1.';
+
 -- $2 replaces the person; in bytea something of the same length ($4), so that stored lengths remain correct.
 CREATE OR REPLACE FUNCTION mailqueue.mention_changes(p_table oid, p_action text) RETURNS text
 LANGUAGE sql STABLE
@@ -40,8 +62,8 @@ AS $$
                THEN 'octets = z.octets, sha256 = CASE WHEN z.octets IS NULL THEN t.sha256 ELSE sha256(z.octets) END,
                      bytes = CASE WHEN z.octets IS NULL THEN t.bytes ELSE octet_length(z.octets) END'
                WHEN p_action = 'attachments' AND c.name IN ('sha256', 'location') THEN NULL
+               WHEN c.kind = 'text' THEN format('%I = %s', c.name, mailqueue.mention_replaced(p_table, c.name))
                ELSE format(CASE c.kind
-                   WHEN 'text' THEN '%1$I = regexp_replace(t.%1$I, $1, $2, ''gi'')'
                    WHEN 'list' THEN '%1$I = CASE WHEN t.%1$I IS NOT NULL THEN ARRAY(
                                         SELECT regexp_replace(u.x, $1, $2, ''gi'')
                                           FROM unnest(t.%1$I) WITH ORDINALITY AS u(x, n) ORDER BY u.n) END'
@@ -116,6 +138,9 @@ BEGIN
     IF p_table IN ('bounce_list', 'unsubscribe_list') THEN   -- rows that were added meanwhile
         EXECUTE format('DELETE FROM mailqueue.%I AS d WHERE d.project_id = $1 AND d.email = ANY ($2)', p_table)
             USING e.project_id, e.spellings;
+    END IF;
+    IF p_table = 'suppressions' THEN
+        PERFORM mailqueue.keep_suppressions_by_hash(e.project_id, e.spellings);
     END IF;
     IF p_table = 'idempotency_keys' THEN
         PERFORM mailqueue.erase_list_fingerprints(e.project_id, p_pattern, p_from, p_until);
