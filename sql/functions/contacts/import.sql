@@ -1,7 +1,7 @@
 -- Contacts by the line: what an import reads.
 
--- Each line is one contact, by its address. In the order of the rows that put_contact() locks, so that two imports do
--- not wait for each other in a circle.
+-- Each line is one contact, by its address. What put_contact() locks for the lines is locked before: its rows in the
+-- order of theirs, then contacts in the order of ids, as all lock them who make mail for several or add them to lists.
 CREATE OR REPLACE FUNCTION mailqueue.import_contacts(p_project uuid, p_lines jsonb, p_list text)
 RETURNS TABLE (line integer, outcome text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -12,18 +12,26 @@ DECLARE
     c mailqueue.contacts;
     v_ids uuid[] := '{}';
     v_lock text := 'contact ' || p_project || coalesce(mailqueue.mode(), false);
+    v_keys text[];
     v_before jsonb;
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
     IF p_list IS NOT NULL THEN
         PERFORM mailqueue.find_list(p_project, p_list, coalesce(mailqueue.mode(), false));
     END IF;
+    v_keys := ARRAY(SELECT mailqueue.address_key(btrim(l.value #>> '{fields,email}'))
+                      FROM jsonb_array_elements(p_lines) AS l);
+    PERFORM mailqueue.lock_key(k.key)
+       FROM (SELECT v_lock || u.key AS key FROM unnest(v_keys) AS u(key) WHERE u.key IS NOT NULL
+              ORDER BY hashtextextended(v_lock || u.key, 0) & 1023) AS k;
+    PERFORM FROM mailqueue.contacts AS o
+      WHERE o.project_id = p_project AND o.is_test = coalesce(mailqueue.mode(), false) AND o.email_key = ANY (v_keys)
+        AND o.email_key <> 'erased@erased.invalid'
+      ORDER BY o.id FOR UPDATE;
     FOR r IN
         SELECT (l.value ->> 'line')::integer AS line, l.value -> 'fields' AS fields,
                btrim(l.value #>> '{fields,email}') AS email
-          FROM jsonb_array_elements(p_lines) AS l
-         ORDER BY hashtextextended(
-                      v_lock || coalesce(mailqueue.address_key(btrim(l.value #>> '{fields,email}')), ''), 0) & 1023, 1
+          FROM jsonb_array_elements(p_lines) AS l ORDER BY 1
     LOOP
         line := r.line;
         reason := NULL;
