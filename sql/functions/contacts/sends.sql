@@ -106,10 +106,15 @@ BEGIN
     END IF;
     UPDATE mailqueue.list_send_contacts AS t SET outcome = 'withdrawn'
      WHERE t.batch_id = s.batch_id AND t.contact_id = ANY (v_ids) AND t.outcome IS NULL;
-    -- Deaths of workers count from the last chunk that was made.
+    -- Deaths of workers count from the last chunk that was made. Who removes a contact between chunks withdraws its row,
+    -- and waits for no chunk to count it: the last one does.
     UPDATE mailqueue.list_sends AS o
        SET crashes = least(o.crashes, 1), accepted = o.accepted + n.accepted, suppressed = o.suppressed + n.suppressed,
-           rejected = o.rejected + n.rejected, withdrawn = o.withdrawn + n.withdrawn
+           rejected = o.rejected + n.rejected,
+           withdrawn = CASE WHEN cardinality(v_ids) < p_most
+                            THEN o.contacts - o.accepted - n.accepted - o.suppressed - n.suppressed
+                                 - o.rejected - n.rejected
+                            ELSE o.withdrawn + n.withdrawn END
       FROM (SELECT count(*) FILTER (WHERE t.outcome = 'accepted') AS accepted,
                    count(*) FILTER (WHERE t.outcome = 'suppressed') AS suppressed,
                    count(*) FILTER (WHERE t.outcome = 'rejected') AS rejected,

@@ -78,6 +78,7 @@ async def test_suppressed_removed_and_unconfirmed_contacts_get_none(
         "contacts": 4,
         "accepted": 2,
         "suppressed": 1,
+        "withdrawn": 1,
     }
 
 
@@ -267,3 +268,20 @@ async def test_mail_waits_for_the_local_time_of_each_contact(
         ("ann@example.com", "2037-06-30 21:00:00"),
         ("bob@example.com", "2037-07-01 07:00:00"),
     ]
+
+
+async def test_contacts_that_are_removed_between_chunks_are_counted(conn: Conn) -> None:
+    project = await make.project_named(conn)
+    ids = await steps.listed(conn, project, 3)
+    send = await steps.sent(conn, project)
+    claim = "UPDATE mailqueue.list_sends SET status = 'assigned', claim_no = 1 WHERE id = %s"
+    await conn.execute(claim, (send,))
+    go_on = "SELECT mailqueue.continue_list_send(%s, 1, 2)"
+
+    assert await make.scalar(conn, go_on, send) == "more"
+    await conn.execute("SELECT mailqueue.remove_contact(%s, %s)", (project, ids[2]))
+    assert await make.scalar(conn, go_on, send) == "more"
+    assert await make.scalar(conn, go_on, send) == "done"
+
+    found = await steps.progress(conn, send)
+    assert found == {"status": "assigned", "contacts": 3, "accepted": 2, "withdrawn": 1}
