@@ -1,4 +1,4 @@
-"""Lines of imports lock contacts in one order with whoever makes mail for them."""
+"""Lines of imports lock contacts in the order of all who make mail for them."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Erasing persons ends where rows that name them have unique or bounded columns, or are added meanwhile."""
+"""Erasing persons ends whatever unique or bounded columns name them, and what comes meanwhile."""
 
 import pytest
 from psycopg.types.json import Jsonb

@@ -106,8 +106,8 @@ BEGIN
     END IF;
     UPDATE mailqueue.list_send_contacts AS t SET outcome = 'withdrawn'
      WHERE t.batch_id = s.batch_id AND t.contact_id = ANY (v_ids) AND t.outcome IS NULL;
-    -- Deaths of workers count from the last chunk that was made. Who removes a contact between chunks withdraws its row,
-    -- and waits for no chunk to count it: the last one does.
+    -- Deaths of workers count from the last chunk that was made. Contacts that are removed between chunks are counted
+    -- with the last one.
     UPDATE mailqueue.list_sends AS o
        SET crashes = least(o.crashes, 1), accepted = o.accepted + n.accepted, suppressed = o.suppressed + n.suppressed,
            rejected = o.rejected + n.rejected,
