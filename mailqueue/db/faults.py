@@ -84,6 +84,11 @@ def unavailable(exc: Error, settings: DatabaseSettings) -> Unavailable:
     return DatabaseUnavailable(_sentence(" ".join(str(exc).split()), where, settings))
 
 
+def refuses_password(exc: Error) -> bool:
+    """Return whether the server refused the password of a new connection."""
+    return any(words in str(exc).lower() for words in _AUTHENTICATION)
+
+
 def project_full(exc: DatabaseError) -> ProjectFull | None:
     """Return the refusal where a project is at one of its bounds; None for any other error."""
     if exc.sqlstate != PROJECT_FULL:

@@ -6,6 +6,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from mailqueue.db.faults import checked
+from mailqueue.db.passwords import address_variables
 from mailqueue.settings.environment import DatabaseSettings
 
 # Secrets without an environment variable: left out, as arguments are visible in process lists.
@@ -23,8 +24,10 @@ class LibpqOptions:
 def libpq_options(settings: DatabaseSettings) -> LibpqOptions:
     """Return the connection string as environment variables, as far as libpq has them.
 
+    The program that prints the password is run, if there is one, and waited for.
+
     Raises:
-        ConfigError: no usable connection string is set.
+        ConfigError: no usable connection string is set, or the program fails.
     """
     given = conninfo_to_dict(checked(settings).url.reveal())
     variable_by_keyword = {
@@ -40,4 +43,7 @@ def libpq_options(settings: DatabaseSettings) -> LibpqOptions:
             environment[variable] = str(value)
         elif keyword not in _NEVER_AN_ARGUMENT:
             rest[keyword] = str(value)
+    if settings.password_command is not None:
+        password = settings.password_command.run(address_variables(settings))
+        environment["PGPASSWORD"] = password.reveal()
     return LibpqOptions(environment, make_conninfo(**rest))

@@ -15,6 +15,7 @@ from mailqueue.core.json.writing import write_json
 from mailqueue.db.durable import DurableConnection
 from mailqueue.db.faults import address_of, checked, project_full, unavailable
 from mailqueue.db.fetch import Conn
+from mailqueue.db.passwords import OpenedConnection, passwords_of
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Pooler
 
 Pool = AsyncConnectionPool[Conn]
@@ -71,7 +72,7 @@ async def open_pool(
         check=AsyncConnectionPool.check_connection
         if settings.pooler is Pooler.TRANSACTION
         else _check,
-        connection_class=DurableConnection,
+        connection_class=OpenedConnection,
         reconnect_timeout=RECONNECT_SECONDS,
         timeout=CONNECT_SECONDS,
         name=application_name,
@@ -120,7 +121,7 @@ async def open_connection(
     """Open one autocommit connection that the caller closes."""
     url = checked(settings).url.reveal()
     try:
-        conn: Conn = await DurableConnection.connect(url, **_arguments(settings, application_name))
+        conn: Conn = await OpenedConnection.connect(url, **_arguments(settings, application_name))
     except OperationalError as exc:
         raise unavailable(exc, settings) from None
     await _configure(conn)
@@ -140,6 +141,7 @@ def _arguments(settings: DatabaseSettings, application_name: str) -> dict[str, A
         **{name: value for name, value in usual.items() if name not in given},
         "autocommit": True,
         "application_name": application_name,
+        "passwords": passwords_of(settings),
     }
     if settings.pooler is Pooler.TRANSACTION:
         arguments["prepare_threshold"] = None

@@ -20,6 +20,7 @@ from mailqueue.settings.archive import ArchiveSettings
 from mailqueue.settings.attachments import OVER_BYTES, AttachmentSettings
 from mailqueue.settings.bounces import BounceSettings
 from mailqueue.settings.channels import ChannelSettings, channels_of
+from mailqueue.settings.commands import SecretCommand
 from mailqueue.settings.console import ConsoleSettings
 from mailqueue.settings.data_folder import default_data
 from mailqueue.settings.faults import faults_of
@@ -30,7 +31,7 @@ from mailqueue.settings.metrics import MetricsSettings
 from mailqueue.settings.nameserver import NameServer
 from mailqueue.settings.oidc import OidcSettings
 from mailqueue.settings.rabbitmq import RabbitSettings, rabbitmq_of
-from mailqueue.settings.secret_files import secret_of
+from mailqueue.settings.secret_files import password_command, secret_of
 from mailqueue.settings.submission import SubmissionSettings
 from mailqueue.settings.traces import TraceSettings, traces_of
 from mailqueue.settings.tracking import TrackingSettings
@@ -52,6 +53,7 @@ from mailqueue.settings.variables import (
     refuse_control,
     submission_of,
 )
+from mailqueue.settings.workers import WorkerSettings
 
 # Variables by which libpq finds a server; PGUSER or PGPASSWORD alone name none.
 _LIBPQ_SERVER = ("PGHOST", "PGHOSTADDR", "PGSERVICE")
@@ -86,36 +88,27 @@ class DatabaseSettings:
     pooler: Pooler = Pooler.NONE
     direct: Secret | None = None  # string without the pooler
     replica: Secret | None = None  # string of a standby that answers reports
+    password_command: SecretCommand | None = None  # prints the password of each connection
 
     @property
     def for_sessions(self) -> "DatabaseSettings":
         """Return the settings of the direct connection, for LISTEN, SET, migrations and psql."""
         if self.direct is None:
             return self
-        return DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
+        direct = DatabaseSettings(self.direct, DatabaseSource.DIRECT, self.pool_max)
+        return replace(direct, password_command=self.password_command)
 
     @property
     def for_reports(self) -> "DatabaseSettings | None":
         """Return the settings of the standby that answers reports; None if none is set."""
         if self.replica is None:
             return None
-        source = DatabaseSource.REPLICA
-        return DatabaseSettings(self.replica, source, self.pool_max, self.pooler)
+        return replace(self, url=self.replica, source=DatabaseSource.REPLICA, direct=None)
 
     @property
     def has_sessions(self) -> bool:
         """Return whether LISTEN and SET work with `for_sessions`."""
         return self.for_sessions.pooler is not Pooler.TRANSACTION
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
-    """Limits of send workers."""
-
-    processes: int
-    in_flight: int  # emails that one process sends at the same time
-    batch: int  # rows per claim
-    max_send_rate: float | None = None  # recipients per second of the installation; 0: no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +224,17 @@ def grouped(env: Environment) -> Settings:
         workers=WorkerSettings(env.workers, env.in_flight, env.batch, env.max_send_rate),
         archive=_archives(env, data, database.source),
         log=LogSettings(env.log_level, env.log_format),
-        master_key=secret_of("MASTER_KEY", env.master_key_file, env.master_key),
+        master_key=secret_of(
+            "MASTER_KEY", env.master_key_file, env.master_key, argv=env.master_key_command
+        ),
         service_user=env.service_user,
         allowed_hosts=env.allowed_hosts,
         name_servers=env.resolver,
         master_key_previous=secret_of(
-            "MASTER_KEY_PREVIOUS", env.master_key_previous_file, env.master_key_previous
+            "MASTER_KEY_PREVIOUS",
+            env.master_key_previous_file,
+            env.master_key_previous,
+            argv=env.master_key_previous_command,
         ),
         attachments=AttachmentSettings(
             env.attachment_store, env.attachment_over, env.attachment_endpoint
@@ -269,8 +267,10 @@ def _database(env: Environment, data: Path) -> DatabaseSettings:
     direct, replica = (
         take_pool_max(one.reveal())[0] if one else "" for one in (env.direct_url, env.replica_url)
     )
+    is_given = source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ)
+    command = password_command(env)
     password = secret_of("DATABASE_PASSWORD", env.database_password_file)
-    if password and source in (DatabaseSource.GIVEN, DatabaseSource.LIBPQ):
+    if password and is_given:
         url = with_password(url, password.reveal())
         direct = direct and with_password(direct, password.reveal())
         replica = replica and with_password(replica, password.reveal())
@@ -280,6 +280,7 @@ def _database(env: Environment, data: Path) -> DatabaseSettings:
         pooler=env.pooler,
         direct=Secret(direct) or None,
         replica=Secret(replica) or None,
+        password_command=command if is_given else None,
     )
     return found if pool_max is None else replace(found, pool_max=pool_max)
 

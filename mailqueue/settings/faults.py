@@ -2,7 +2,7 @@
 
 from pydantic import ValidationError
 
-_SECRETS = ("key", "key_previous", "password", "secret", "url", "headers")
+_SECRETS = ("key", "key_previous", "password", "secret", "url", "headers", "command")
 """Endings of the names of variables whose values are not repeated."""
 
 
