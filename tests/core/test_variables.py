@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mailqueue.core.secret import Secret
+from mailqueue.settings.commands import SecretCommand
 from mailqueue.settings.environment import Environment, Pooler, grouped
 from mailqueue.settings.logs import LogFormat, LogLevel
 from mailqueue.settings.nameserver import parse_name_servers
@@ -72,6 +73,12 @@ def usual() -> Environment:
     )
 
 
+@pytest.fixture(autouse=True)
+def _printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that variables name are not started: each prints its own name."""
+    monkeypatch.setattr(SecretCommand, "run", lambda command: Secret(command.argv[0]))
+
+
 def other(name: str, value: object, folder: Path) -> Any:
     """Return a value of the type of a variable that is not the value it has."""
     if name in SECRET_FILES:
@@ -85,6 +92,8 @@ def other(name: str, value: object, folder: Path) -> Any:
         return value + 1
     if isinstance(value, Path):
         return value / "other"
+    if name.endswith("_command"):
+        return ("other",)
     annotation = str(Environment.model_fields[name].annotation)
     if "Secret" in annotation:
         return Secret("postgresql://other.example.com/mail")
