@@ -56,3 +56,59 @@ async def test_the_age_of_the_archive_is_shown_where_there_is_one(conn: Conn) ->
     found = await gauge(conn, "mailqueue_wal_archive_age_seconds")
 
     assert (found is None) == (mode == "off")
+
+
+ACCOUNTS = """
+    INSERT INTO mailqueue.sender_accounts (project_id, name, email, smtp_host, smtp_port, smtp_tls,
+        daily_limit)
+    SELECT %s, 'account' || n, n || '@example.com', 'relay.example.com', 25, 'none', 100
+      FROM generate_series(%s::integer, %s::integer) AS n
+"""
+STATES = (
+    "UPDATE mailqueue.sender_accounts SET status = 'suspended' WHERE name = 'account1'",
+    "UPDATE mailqueue.sender_accounts SET warm_up = '{10,20}' WHERE name = 'account2'",
+    "UPDATE mailqueue.limit_counters AS c SET sent = 100, day = (now() AT TIME ZONE 'UTC')::date"
+    "  FROM mailqueue.limits AS m JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id"
+    " WHERE c.limit_id = m.id AND a.name = 'account3'",
+    "UPDATE mailqueue.limits AS m SET circuit_opened_at = now(), blocked_reason = 'unreachable',"
+    "       blocked_until = now() + CASE a.name WHEN 'account4' THEN interval '1 h' ELSE '-1 h' END"
+    "  FROM mailqueue.sender_accounts AS a"
+    " WHERE a.id = m.sender_account_id AND a.name IN ('account4', 'account5')",
+    "UPDATE mailqueue.sender_accounts SET daily_limit = NULL WHERE name = 'account6'",
+)
+STATES_OF = "SELECT provider, status, circuit, headroom FROM mailqueue.{}() ORDER BY 1, 2, 3, 4"
+
+
+async def test_accounts_have_the_states_that_their_board_shows(conn: Conn) -> None:
+    project = await make.project(conn, "shop")
+    await conn.execute(ACCOUNTS, (project, 1, 7))
+    for statement in STATES:
+        await conn.execute(statement)
+
+    told = await (await conn.execute(STATES_OF.format("account_states"))).fetchall()
+    shown = await (await conn.execute(STATES_OF.format("provider_board"))).fetchall()
+
+    assert told == shown
+    assert {row[1] for row in told} == {"active", "suspended", "warming_up", "paused_limit_reached"}
+    assert {row[2] for row in told} == {"closed", "open", "half_open"}
+
+
+async def test_more_accounts_cost_a_scrape_a_few_pages_each(conn: Conn) -> None:
+    project = await make.project(conn, "shop")
+
+    async def pages_with(first: int, last: int) -> int:
+        await conn.execute(ACCOUNTS, (project, first, last))
+        pages = []
+        for _ in range(3):
+            cursor = await conn.execute(
+                "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)"
+                " SELECT * FROM mailqueue.gauges()"
+            )
+            plan: list[dict[str, dict[str, int]]] = (await cursor.fetchone() or ([],))[0]
+            pages.append(plan[0]["Plan"]["Shared Hit Blocks"])
+        return min(pages)
+
+    few = await pages_with(1, 10)
+    many = await pages_with(11, 60)
+
+    assert (many - few) / 50 < 20

@@ -45,6 +45,29 @@ $$;
 COMMENT ON FUNCTION mailqueue.gauges_of_upkeep() IS
     'Those of mailqueue.gauges() that warn before something ends: archived WAL, keys, DNS, canaries, traces.';
 
+-- As provider_board() shows them, without what it says of failures; headroom of all limits is computed in one call, not
+-- in one for each account, which would be most of the cost of a scrape.
+CREATE OR REPLACE FUNCTION mailqueue.account_states()
+RETURNS TABLE (provider text, status text, circuit text, headroom integer)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+    SELECT a.provider,
+           CASE WHEN a.status = 'active' AND r.why = 'daily_limit' THEN 'paused_limit_reached'
+                WHEN a.status = 'active' AND r.stage IS NOT NULL THEN 'warming_up' ELSE a.status END,
+           CASE WHEN m.circuit_opened_at IS NULL THEN 'closed'
+                WHEN m.blocked_reason IN ('unreachable', 'circuit', 'limited') AND m.blocked_until > clock_timestamp()
+                     THEN 'open'
+                ELSE 'half_open' END,
+           CASE WHEN r.daily_limit IS NOT NULL THEN greatest(0, r.daily_limit - r.sent - r.reserved) END
+      FROM mailqueue.headroom(ARRAY(SELECT x.id FROM mailqueue.limits AS x WHERE x.sender_account_id IS NOT NULL),
+                              clock_timestamp()) AS r
+      JOIN mailqueue.limits AS m ON m.id = r.limit_id
+      JOIN mailqueue.sender_accounts AS a ON a.id = m.sender_account_id
+$$;
+COMMENT ON FUNCTION mailqueue.account_states() IS
+    'State, circuit and what is left of today of each sender account, for mailqueue.gauges().';
+
 CREATE OR REPLACE FUNCTION mailqueue.gauges() RETURNS TABLE (name text, labels text[], value double precision)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -55,7 +78,7 @@ AS $$
     ), queues AS MATERIALIZED (
         SELECT * FROM mailqueue.queue_counts()
     ), accounts AS MATERIALIZED (
-        SELECT b.provider, b.status, b.circuit, b.headroom, b.blocked_reason FROM mailqueue.provider_board() AS b
+        SELECT * FROM mailqueue.account_states()
     )
     SELECT 'mailqueue_emails', ARRAY[p.word, s.status],
            coalesce(sum(CASE s.status WHEN 'due' THEN l.due WHEN 'scheduled' THEN l.pending - l.due
