@@ -1,6 +1,8 @@
 """Spans are bounded, have ids that a repetition has again, and times that follow each other."""
 
+import tracemalloc
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +18,11 @@ from mailqueue.traces.spans import spans_of
 AT = datetime(2026, 11, 29, 12, tzinfo=UTC)
 EMAIL = UUID("019a9c2e-7d1c-7f6e-9d53-2f4f2f9c8a11")
 MAX_BYTES = 4 * 1024 * 1024
-"""Bound of a request: it, its spans and their steps are within 16 MB."""
+"""Bound of a request."""
+MAX_MEMORY = 16 * 1024 * 1024
+"""Bound of all that an exporter holds of a page, which is all that it holds."""
+LONGEST = 2000
+"""Characters of the longest text in a page, the URL of a webhook; those of attempts are shorter."""
 
 
 def step(**changes: Any) -> TraceStep:
@@ -94,6 +100,27 @@ def test_no_span_ends_before_it_begins(response_ms: int | None) -> None:
 
 def test_an_email_that_is_no_longer_stored_has_no_spans() -> None:
     assert spans_of(step(accepted_at=None)) == []
+
+
+def test_what_an_exporter_holds_while_a_collector_is_down_is_at_most_16_mb() -> None:
+    tracemalloc.start()
+    try:
+        texts = ("\u20ac" * LONGEST + str(number) for number in count())
+        page = [
+            step(code=next(texts), enhanced=next(texts), provider=next(texts), status="failed")
+            for _ in range(PAGE_STEPS)
+        ]
+        calls = [
+            call(type=next(texts), url=f"https://{next(texts)}/") for _ in range(PAGE_STEPS // 2)
+        ]
+        spans = [*map(spans_of, page), *map(call_spans, calls)]
+        body = encode([span for one in spans for span in one])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(body) < MAX_BYTES
+    assert peak < MAX_MEMORY
 
 
 def test_a_page_of_the_largest_values_is_bounded() -> None:
