@@ -2,6 +2,7 @@
 
 import pytest
 
+from mailqueue.core.queues.registry import QUEUES
 from mailqueue.db.fetch import Conn
 from tests import make
 
@@ -93,22 +94,31 @@ async def test_accounts_have_the_states_that_their_board_shows(conn: Conn) -> No
     assert {row[2] for row in told} == {"closed", "open", "half_open"}
 
 
+async def pages_of(conn: Conn, function: str) -> int:
+    """Return the pages that a call reads in a session that has called it before."""
+    pages = []
+    for _ in range(3):
+        cursor = await conn.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)"
+            f" SELECT * FROM mailqueue.{function}()"
+        )
+        plan: list[dict[str, dict[str, int]]] = (await cursor.fetchone() or ([],))[0]
+        pages.append(plan[0]["Plan"]["Shared Hit Blocks"])
+    return min(pages)
+
+
 async def test_more_accounts_cost_a_scrape_a_few_pages_each(conn: Conn) -> None:
     project = await make.project(conn, "shop")
 
     async def pages_with(first: int, last: int) -> int:
         await conn.execute(ACCOUNTS, (project, first, last))
-        pages = []
-        for _ in range(3):
-            cursor = await conn.execute(
-                "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)"
-                " SELECT * FROM mailqueue.gauges()"
-            )
-            plan: list[dict[str, dict[str, int]]] = (await cursor.fetchone() or ([],))[0]
-            pages.append(plan[0]["Plan"]["Shared Hit Blocks"])
-        return min(pages)
+        return await pages_of(conn, "gauges")
 
     few = await pages_with(1, 10)
     many = await pages_with(11, 60)
 
     assert (many - few) / 50 < 20
+
+
+async def test_a_session_plans_the_checks_of_all_queues_once(conn: Conn) -> None:
+    assert await pages_of(conn, "health_of_queues") < 12 * len(QUEUES)

@@ -20,36 +20,25 @@ DECLARE
     v_idle text[]; v_idle_names text[]; v_late text[]; v_wait interval; v_stopping text[]; v_id uuid; v_ids uuid[];
     v_alone text[]; v_count integer; v_again boolean; v_is_again boolean := false;
     t record;
-    r record;
 BEGIN
-    FOR t IN SELECT x.queue, x.table_name, x.has_circuit, mailqueue.is_attended(x.queue) AS is_running
-               FROM mailqueue.queue_tables() AS x
-    LOOP
+    FOR t IN SELECT s.*, mailqueue.is_attended(s.queue) AS is_running FROM mailqueue.queue_signs(v_now) AS s LOOP
         -- Rows of keys that are blocked stay due; the queue has a check of its own for late ones.
-        EXECUTE format('SELECT min(q.run_at) AS oldest FROM mailqueue.%I AS q WHERE q.status = ''pending'' AND '
-                       'q.run_at <= $1', t.table_name) INTO r USING v_now;
-        IF NOT t.is_running AND r.oldest < v_now - interval '1 min' THEN
-            v_idle := v_idle || format('%s for %s', t.queue, mailqueue.span_words(v_now - r.oldest));
+        IF NOT t.is_running AND t.oldest_due < v_now - interval '1 min' THEN
+            v_idle := v_idle || format('%s for %s', t.queue, mailqueue.span_words(v_now - t.oldest_due));
             v_idle_names := v_idle_names || t.queue;
-            v_wait := greatest(v_wait, v_now - r.oldest);
+            v_wait := greatest(v_wait, v_now - t.oldest_due);
         ELSIF t.is_running AND NOT t.has_circuit
-              AND r.oldest < v_now - mailqueue.system_interval('queue_late_warning') THEN
-            v_late := v_late || format('%s for %s', t.queue, mailqueue.span_words(v_now - r.oldest));
-            v_wait := greatest(v_wait, v_now - r.oldest);
+              AND t.oldest_due < v_now - mailqueue.system_interval('queue_late_warning') THEN
+            v_late := v_late || format('%s for %s', t.queue, mailqueue.span_words(v_now - t.oldest_due));
+            v_wait := greatest(v_wait, v_now - t.oldest_due);
         END IF;
-        EXECUTE format('SELECT array_agg(f.id) FROM (SELECT q.id FROM mailqueue.%I AS q WHERE q.status = ''failed'' '
-                       'AND q.finished_at > $1 - interval ''1 day'' AND q.crashes > 0 LIMIT 1000) AS f', t.table_name)
-           INTO v_ids USING v_now;
-        IF v_ids IS NOT NULL THEN
-            v_stopping := v_stopping || format('%s of %s', cardinality(v_ids), t.queue);
-            v_id := coalesce(v_id, v_ids[1]);
+        IF t.stopping IS NOT NULL THEN
+            v_stopping := v_stopping || format('%s of %s', cardinality(t.stopping), t.queue);
+            v_id := coalesce(v_id, t.stopping[1]);
         END IF;
-        EXECUTE format('SELECT count(*), bool_or(s.crashes > 1) FROM (SELECT q.crashes FROM mailqueue.%I AS q '
-                       'WHERE q.status = ''pending'' AND q.crashes > 0 LIMIT 1000) AS s', t.table_name)
-           INTO v_count, v_again;
-        IF v_count > 0 THEN
-            v_alone := v_alone || format('%s of %s', v_count, t.queue);
-            v_is_again := v_is_again OR v_again;
+        IF t.alone > 0 THEN
+            v_alone := v_alone || format('%s of %s', t.alone, t.queue);
+            v_is_again := v_is_again OR t.is_alone_again;
         END IF;
     END LOOP;
     SELECT count(*), bool_or(s.crashes > 1) INTO v_count, v_again

@@ -35,12 +35,16 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.rows_held_by(integer) IS 'Number of rows of all queues that a worker holds, mail apart.';
 
+-- One statement whose plan a session keeps: planning it costs more than running it.
 CREATE OR REPLACE FUNCTION mailqueue.queue_counts()
 RETURNS TABLE (queue text, table_name text, due bigint, oldest_due timestamptz, scheduled bigint, assigned bigint,
                suspects bigint, failed bigint, workers bigint)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp SET enable_seqscan = off SET jit = off
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     --% for queue in queues
     --% set table = queue.table
     --% if not loop.first
@@ -62,10 +66,43 @@ AS $$
              WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.beat_at > now() - interval '30 s'
                AND w.drained_at IS NULL AND '[[queue.name]]' = ANY (w.queues))
     --% endfor
-$$;
+    ;
+END $$;
 COMMENT ON FUNCTION mailqueue.queue_counts() IS
     'State of each queue; counts above 10,000 are shown as 10,001. failed: in the last day. workers: alive and of this '
     'queue.';
+
+CREATE OR REPLACE FUNCTION mailqueue.queue_signs(p_now timestamptz)
+RETURNS TABLE (queue text, has_circuit boolean, oldest_due timestamptz, stopping uuid[], alone bigint,
+    is_alone_again boolean)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    --% for queue in queues
+    --% set table = queue.table
+    --% if not loop.first
+    UNION ALL
+    --% endif
+    SELECT '[[queue.name]]'::text, [[ "true" if queue.has_circuit else "false" ]],
+           (SELECT min(q.run_at) FROM mailqueue.[[table]] AS q WHERE q.status = 'pending' AND q.run_at <= p_now),
+           (SELECT array_agg(f.id)
+              FROM (SELECT q.id FROM mailqueue.[[table]] AS q
+                     WHERE q.status = 'failed' AND q.finished_at > p_now - interval '1 day' AND q.crashes > 0
+                     LIMIT 1000) AS f),
+           c.alone, c.is_again
+      FROM (SELECT count(*) AS alone, bool_or(s.crashes > 1) AS is_again
+              FROM (SELECT q.crashes FROM mailqueue.[[table]] AS q WHERE q.status = 'pending' AND q.crashes > 0
+                     LIMIT 1000) AS s) AS c
+    --% endfor
+    ;
+END $$;
+COMMENT ON FUNCTION mailqueue.queue_signs(timestamptz) IS
+    'Of each queue besides mail: since when work is due, rows that failed in the last day because they stopped their '
+    'worker, and those that are handled alone since they did; up to 1,000.';
 
 CREATE OR REPLACE FUNCTION mailqueue.unattended_queues(p_queues text[]) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER
