@@ -12,6 +12,28 @@ from tests.timed_events import events
 
 pytestmark = pytest.mark.anyio
 
+UNIQUE = """
+    SELECT c.oid, a.attname FROM pg_index AS i
+      JOIN pg_class AS c ON c.oid = i.indrelid AND c.relkind = 'r'
+      JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+     WHERE i.indisunique AND coalesce(pg_get_expr(i.indpred, c.oid), '') !~ '@erased'
+"""
+BOUNDED = """
+    SELECT c.oid, a.attname FROM pg_constraint AS k
+      JOIN pg_class AS c ON c.oid = k.conrelid AND c.relkind = 'r'
+      JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = ANY (k.conkey)
+     WHERE k.contype = 'c' AND pg_get_constraintdef(k.oid) ~ '[^_]length'
+"""
+CHANGED = """
+    SELECT DISTINCT k.oid::regclass::text || '.' || k.attname,
+           mailqueue.mention_replaced(k.oid, k.attname) ~ '{form}'
+      FROM ({columns}) AS k
+     CROSS JOIN LATERAL mailqueue.privacy_action(mailqueue.privacy_parent(k.oid)) AS p(action)
+     WHERE k.oid::regclass::text ~ '^mailqueue[.]' AND p.action <> 'delete'
+       AND (p.action <> 'tell' OR k.attname IN ('reason', 'note', 'notes', 'description'))
+       AND EXISTS (SELECT FROM mailqueue.text_columns(k.oid) AS t
+                    WHERE t.name = k.attname AND t.kind = 'text')
+"""
 PERSONS = ("a@b.example", "c@d.example")
 
 
@@ -67,3 +89,13 @@ async def test_a_name_is_no_longer_than_it_may_be(desk: MaintenanceContext) -> N
 
     kept = await make.scalar(conn, "SELECT name FROM mailqueue.broadcasts")
     assert kept == f"{'x' * 180} erased@erased.invalid"[: len(name)]
+
+
+@pytest.mark.parametrize(("columns", "form"), [(UNIQUE, "random_uuid"), (BOUNDED, "left")])
+async def test_every_unique_and_every_bounded_column_is_known(
+    desk: MaintenanceContext, columns: str, form: str
+) -> None:
+    found = await make.rows(desk.conn, CHANGED.format(columns=columns, form=form))
+
+    assert found
+    assert [name for name, is_known in found if not is_known] == []
