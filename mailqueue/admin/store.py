@@ -28,6 +28,8 @@ from mailqueue.contract.infrastructure import (
 from mailqueue.contract.projects import ProjectRetention
 from mailqueue.db.fetch import Conn, many, maybe, one, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import admin as admin_sql
+from mailqueue.db.statements import infrastructure as infrastructure_sql
 
 
 async def add_administrator(
@@ -40,27 +42,27 @@ async def add_administrator(
     """
     params = {"name": name, "hash": token_hash, "hint": hint, "expires_at": expires_at, "by": by}
     with refusals(otherwise=""):
-        return await value(conn, "add_administrator", params, UUID)
+        return await value(conn, admin_sql.ADD_ADMINISTRATOR, params, UUID)
 
 
 async def revoke_administrator(conn: Conn, name: str, *, by: str) -> bool:
     """Revoke a token; return False where no active one has that name."""
-    return await value(conn, "revoke_administrator", {"name": name, "by": by}, bool)
+    return await value(conn, admin_sql.REVOKE_ADMINISTRATOR, {"name": name, "by": by}, bool)
 
 
 async def find_administrator(conn: Conn, token_hash: bytes) -> str | None:
     """Return the name of the administrator whose active token has that hash."""
-    return await maybe(conn, "find_administrator", {"hash": token_hash}, str)
+    return await maybe(conn, admin_sql.FIND_ADMINISTRATOR, {"hash": token_hash}, str)
 
 
 async def list_administrators(conn: Conn) -> list[Administrator]:
     """Return administrators, newest first."""
-    return await many(conn, "list_administrators", None, Administrator)
+    return await many(conn, admin_sql.LIST_ADMINISTRATORS, None, Administrator)
 
 
 async def list_settings(conn: Conn) -> list[Setting]:
     """Return settings and flags by name."""
-    return await many(conn, "list_settings", None, Setting)
+    return await many(conn, admin_sql.LIST_SETTINGS, None, Setting)
 
 
 async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
@@ -70,7 +72,9 @@ async def change_setting(conn: Conn, name: str, *, to: str, by: str) -> bool:
         InvalidField: the setting is unknown, or the value is invalid.
     """
     with refusals(otherwise=""):
-        return await value(conn, "change_setting", {"name": name, "value": to, "by": by}, bool)
+        return await value(
+            conn, admin_sql.CHANGE_SETTING, {"name": name, "value": to, "by": by}, bool
+        )
 
 
 async def revoke_keys(
@@ -89,7 +93,7 @@ async def revoke_keys(
     """
     params = {"project": project, "prefix": prefix, "hash": key_hash, "reason": reason, "by": by}
     with refusals(otherwise=""):
-        return await many(conn, "revoke_keys", params, RevokedKey)
+        return await many(conn, admin_sql.REVOKE_KEYS, params, RevokedKey)
 
 
 async def search_events(
@@ -115,69 +119,71 @@ async def search_events(
         "before_attempt": before_attempt,
         "most": limit,
     }
-    return await many(conn, "search_events", params, PlatformEvent)
+    return await many(conn, admin_sql.SEARCH_EVENTS, params, PlatformEvent)
 
 
 async def queue_board(conn: Conn) -> list[QueueLane]:
     """Return lanes with unfinished mail, most urgent first."""
-    return await many(conn, "list_queue_board", None, QueueLane)
+    return await many(conn, admin_sql.LIST_QUEUE_BOARD, None, QueueLane)
 
 
 async def queue_states(conn: Conn) -> list[QueueState]:
     """Return the state of each queue besides mail."""
-    return await many(conn, "list_queue_states", None, QueueState)
+    return await many(conn, admin_sql.LIST_QUEUE_STATES, None, QueueState)
 
 
 async def outcome_board(conn: Conn) -> list[StatusCount]:
     """Return the number of mails by status."""
-    return await many(conn, "count_outcome_board", None, StatusCount)
+    return await many(conn, admin_sql.COUNT_OUTCOME_BOARD, None, StatusCount)
 
 
 async def flow_board(conn: Conn) -> list[Flow]:
     """Return the results of attempts in the last minute, five minutes and hour."""
-    return await many(conn, "list_flow_board", None, Flow)
+    return await many(conn, admin_sql.LIST_FLOW_BOARD, None, Flow)
 
 
 async def worker_board(conn: Conn) -> list[WorkerProcess]:
     """Return workers, newest first."""
-    return await many(conn, "list_worker_board", None, WorkerProcess)
+    return await many(conn, admin_sql.LIST_WORKER_BOARD, None, WorkerProcess)
 
 
 async def provider_board(conn: Conn) -> list[ProviderBoard]:
     """Return sender accounts, those that need attention first."""
-    return await many(conn, "list_provider_board", None, ProviderBoard)
+    return await many(conn, admin_sql.LIST_PROVIDER_BOARD, None, ProviderBoard)
 
 
 async def health_board(conn: Conn) -> list[HealthCheck]:
     """Return the results of the health checks."""
-    return await many(conn, "list_health_board", None, HealthCheck)
+    return await many(conn, admin_sql.LIST_HEALTH_BOARD, None, HealthCheck)
 
 
 async def project_retention(conn: Conn, project_id: UUID) -> list[ProjectRetention]:
     """Return how long each kind of record of a project is kept."""
-    return await many(conn, "list_project_retention", {"project_id": project_id}, ProjectRetention)
+    return await many(
+        conn, admin_sql.LIST_PROJECT_RETENTION, {"project_id": project_id}, ProjectRetention
+    )
 
 
 async def partition_board(conn: Conn) -> list[TablePartition]:
     """Return the monthly tables, oldest first."""
-    return await many(conn, "list_partition_board", None, TablePartition)
+    return await many(conn, infrastructure_sql.LIST_PARTITION_BOARD, None, TablePartition)
 
 
 async def disk_board(conn: Conn, *, tables: int) -> DiskUsage:
     """Return the size of the database, what is left of its disks, and so many tables by size."""
-    sizes = await one(conn, "read_disk_board", None, _DatabaseSize)
+    sizes = await one(conn, infrastructure_sql.READ_DISK_BOARD, None, _DatabaseSize)
     return DiskUsage(
         sizes.database_bytes,
         sizes.size_limit_bytes,
-        await many(conn, "list_space_board", None, FreeSpace),
-        await many(conn, "list_slot_board", None, ReplicationSlot),
-        await many(conn, "list_table_board", {"limit": tables}, TableSize),
+        await many(conn, infrastructure_sql.LIST_SPACE_BOARD, None, FreeSpace),
+        await many(conn, infrastructure_sql.LIST_SLOT_BOARD, None, ReplicationSlot),
+        await many(conn, infrastructure_sql.LIST_TABLE_BOARD, {"limit": tables}, TableSize),
     )
 
 
 async def task_board(conn: Conn) -> list[MaintenanceRun]:
     """Return the maintenance tasks, by name."""
-    return await many(conn, "list_task_board", None, MaintenanceRun)
+    return await many(conn, infrastructure_sql.LIST_TASK_BOARD, None, MaintenanceRun)
 
 
 class _DatabaseSize(NamedTuple):

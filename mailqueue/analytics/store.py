@@ -27,6 +27,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.analytics import stats as sql
 
 TOTAL = "total"
 
@@ -37,17 +38,17 @@ async def fold(conn: Conn, *, state_id: UUID, claim_no: int, batch_rows: int) ->
     Safe to repeat: what was counted is behind the cursor.
     """
     values = {"id": state_id, "claim_no": claim_no, "batch_rows": batch_rows}
-    return await fetch.value(conn, "fold_stats", values, str)
+    return await fetch.value(conn, sql.FOLD_STATS, values, str)
 
 
 async def judge_domains(conn: Conn) -> int:
     """Write notices of domains that refuse more mail than the week before; return their number."""
-    return await fetch.value(conn, "judge_domains", None, int)
+    return await fetch.value(conn, sql.JUDGE_DOMAINS, None, int)
 
 
 async def as_of(conn: Conn) -> datetime:
     """Return the time before which everything that was written is counted."""
-    return await fetch.value(conn, "read_stats_as_of", {}, datetime)
+    return await fetch.value(conn, sql.READ_STATS_AS_OF, {}, datetime)
 
 
 @asynccontextmanager
@@ -59,7 +60,7 @@ async def bounded(conn: Conn, longest: timedelta) -> AsyncIterator[None]:
     """
     values = {"milliseconds": round(longest / timedelta(milliseconds=1))}
     try:
-        await fetch.run(conn, "bound_stats_statements", values)
+        await fetch.run(conn, sql.BOUND_STATS_STATEMENTS, values)
         yield
     except QueryCanceled:
         raise InvalidField("from", "there are too many counts in it: use less time") from None
@@ -67,12 +68,12 @@ async def bounded(conn: Conn, longest: timedelta) -> AsyncIterator[None]:
 
 async def is_zone(conn: Conn, name: str) -> bool:
     """Return whether there is a time zone of that name."""
-    return await fetch.value(conn, "is_stats_zone", {"zone": name}, bool)
+    return await fetch.value(conn, sql.IS_STATS_ZONE, {"zone": name}, bool)
 
 
 async def zone_of(conn: Conn, project_id: UUID | None) -> str:
     """Return the time zone of a project; UTC for all projects."""
-    return await fetch.value(conn, "read_stats_zone", {"project_id": project_id}, str)
+    return await fetch.value(conn, sql.READ_STATS_ZONE, {"project_id": project_id}, str)
 
 
 async def spans(conn: Conn, span: TimeSpan, bucket: Bucket) -> list[SpanStart]:
@@ -83,7 +84,7 @@ async def spans(conn: Conn, span: TimeSpan, bucket: Bucket) -> list[SpanStart]:
         "bucket": bucket.value,
         "zone": span.time_zone,
     }
-    return await fetch.many(conn, "list_stats_spans", values, SpanStart)
+    return await fetch.many(conn, sql.LIST_STATS_SPANS, values, SpanStart)
 
 
 async def read(
@@ -97,7 +98,7 @@ async def read(
 ) -> list[CountsRow]:
     """Return counts by span and value of a dimension, of one value of it or of all."""
     asked = _asked(scope, dimension, starts, by_minute) | {"value": value}
-    return await fetch.many(conn, "read_stats", asked, CountsRow)
+    return await fetch.many(conn, sql.READ_STATS, asked, CountsRow)
 
 
 async def read_scope(
@@ -122,7 +123,7 @@ async def read_series(
 ) -> list[SummedRow]:
     """Return one count by span of the values with the highest sums, and of all others together."""
     asked = _asked(scope, dimension, starts, by_minute) | {"metric": metric, "most": most}
-    return await fetch.many(conn, "read_stats_series", asked, SummedRow)
+    return await fetch.many(conn, sql.READ_STATS_SERIES, asked, SummedRow)
 
 
 def _asked(
@@ -155,7 +156,7 @@ async def sent_by_account(
         "since": since,
         "until": until,
     }
-    return await fetch.many(conn, "read_stats_sent", values, SentRow)
+    return await fetch.many(conn, sql.READ_STATS_SENT, values, SentRow)
 
 
 async def latency(conn: Conn, scope: StatsScope, span: TimeSpan) -> list[LatencyRow]:
@@ -166,42 +167,42 @@ async def latency(conn: Conn, scope: StatsScope, span: TimeSpan) -> list[Latency
         "since": span.since,
         "until": span.until,
     }
-    return await fetch.many(conn, "read_stats_latency", values, LatencyRow)
+    return await fetch.many(conn, sql.READ_STATS_LATENCY, values, LatencyRow)
 
 
 async def accounts(conn: Conn, project_id: UUID | None) -> list[AccountRow]:
     """Return the sender accounts with counts, also those that were removed."""
-    return await fetch.many(conn, "list_stats_accounts", {"project_id": project_id}, AccountRow)
+    return await fetch.many(conn, sql.LIST_STATS_ACCOUNTS, {"project_id": project_id}, AccountRow)
 
 
 async def template_names(conn: Conn, ids: Sequence[UUID]) -> list[CountedTemplate]:
     """Return templates by id; their version is 0."""
-    return await fetch.many(conn, "list_stats_templates", {"ids": list(ids)}, CountedTemplate)
+    return await fetch.many(conn, sql.LIST_STATS_TEMPLATES, {"ids": list(ids)}, CountedTemplate)
 
 
 async def test_names(conn: Conn, ids: Sequence[UUID]) -> dict[str, str]:
     """Return the names of A/B tests by id."""
-    return await fetch.value(conn, "read_stats_tests", {"ids": list(ids)}, dict)
+    return await fetch.value(conn, sql.READ_STATS_TESTS, {"ids": list(ids)}, dict)
 
 
 async def version_names(conn: Conn, template_id: UUID) -> list[CountedTemplate]:
     """Return the versions of a template, newest first."""
     return await fetch.many(
-        conn, "list_stats_versions", {"template_id": template_id}, CountedTemplate
+        conn, sql.LIST_STATS_VERSIONS, {"template_id": template_id}, CountedTemplate
     )
 
 
 async def find_template(conn: Conn, project_id: UUID, name: str) -> CountedTemplate | None:
     """Return a template that a project can use, by id or slug."""
     values = {"project_id": project_id, "name": name}
-    return await fetch.maybe(conn, "find_stats_template", values, CountedTemplate)
+    return await fetch.maybe(conn, sql.FIND_STATS_TEMPLATE, values, CountedTemplate)
 
 
 async def urls(conn: Conn, project_id: UUID, links: Sequence[str]) -> dict[str, str]:
     """Return where links lead, by their name in counts."""
     values = {"project_id": project_id, "links": list(links)}
     return {
-        one.link: one.url for one in await fetch.many(conn, "list_stats_links", values, LinkUrl)
+        one.link: one.url for one in await fetch.many(conn, sql.LIST_STATS_LINKS, values, LinkUrl)
     }
 
 
@@ -210,7 +211,7 @@ async def verify(
 ) -> list[DifferenceRow]:
     """Compare the counts of a time with history."""
     values = {"since": since, "until": until, "limit": limit}
-    return await fetch.many(conn, "verify_stats", values, DifferenceRow)
+    return await fetch.many(conn, sql.VERIFY_STATS, values, DifferenceRow)
 
 
 async def rebuild(conn: Conn, since: datetime | None, *, by: str) -> datetime:
@@ -221,14 +222,14 @@ async def rebuild(conn: Conn, since: datetime | None, *, by: str) -> datetime:
     """
     with refusals(otherwise="from"):
         async with conn.transaction():
-            return await fetch.value(conn, "rebuild_stats", {"since": since, "by": by}, datetime)
+            return await fetch.value(conn, sql.REBUILD_STATS, {"since": since, "by": by}, datetime)
 
 
 async def complete_since(conn: Conn) -> datetime:
     """Return since when history is complete."""
-    return await fetch.value(conn, "read_stats_complete_since", {}, datetime)
+    return await fetch.value(conn, sql.READ_STATS_COMPLETE_SINCE, {}, datetime)
 
 
 async def progress(conn: Conn) -> ProgressRow:
     """Return how far counting has come."""
-    return await fetch.one(conn, "read_stats_progress", {}, ProgressRow)
+    return await fetch.one(conn, sql.READ_STATS_PROGRESS, {}, ProgressRow)

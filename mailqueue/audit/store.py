@@ -12,6 +12,7 @@ from mailqueue.audit.model import AuditRow, AuditSearch, Seal
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.db import stream
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.db.statements import audit as sql
 
 
 class ChangedRow(NamedTuple):
@@ -33,7 +34,7 @@ async def list_events(
 ) -> list[AuditEvent]:
     """Return up to `limit` of the next `looked` rows that match, newest first."""
     params = asdict(search) | {"before": before, "looked": looked, "most": limit}
-    return await many(conn, "list_audit", params, AuditEvent)
+    return await many(conn, sql.LIST_AUDIT, params, AuditEvent)
 
 
 async def looked_until(
@@ -41,54 +42,54 @@ async def looked_until(
 ) -> int | None:
     """Return the id of the last of the rows that `list_events` looks at; None if it is all."""
     params = asdict(search) | {"before": before, "looked": looked}
-    return await maybe(conn, "audit_looked_until", params, int)
+    return await maybe(conn, sql.AUDIT_LOOKED_UNTIL, params, int)
 
 
 async def find_event(conn: Conn, event_id: int, *, project_id: UUID | None) -> AuditEvent | None:
     """Return a row of a project; `project_id` None: of all projects and the installation."""
     params = {"id": event_id, "project_id": project_id}
-    return await maybe(conn, "find_audit_event", params, AuditEvent)
+    return await maybe(conn, sql.FIND_AUDIT_EVENT, params, AuditEvent)
 
 
 async def find_sealed(conn: Conn, event_id: int) -> str | None:
     """Return a row with its newest seal, as JSON."""
-    return await maybe(conn, "find_sealed_row", {"id": event_id}, str)
+    return await maybe(conn, sql.FIND_SEALED_ROW, {"id": event_id}, str)
 
 
 async def find_last(conn: Conn) -> Seal | None:
     """Return the newest seal; None if there is none."""
-    return await maybe(conn, "find_last_seal", None, Seal)
+    return await maybe(conn, sql.FIND_LAST_SEAL, None, Seal)
 
 
 async def find(conn: Conn, position: int) -> Seal:
     """Return the seal at a position."""
-    return await one(conn, "find_seal", {"position": position}, Seal)
+    return await one(conn, sql.FIND_SEAL, {"position": position}, Seal)
 
 
 async def find_newest_row(conn: Conn) -> int | None:
     """Return the id of the newest committed row; None if there is none."""
-    return await maybe(conn, "find_newest_audit_row", None, int)
+    return await maybe(conn, sql.FIND_NEWEST_AUDIT_ROW, None, int)
 
 
 async def has_writers(conn: Conn) -> bool:
     """Return whether other transactions may have added rows that are not committed yet."""
-    return await value(conn, "has_audit_writers", None, bool)
+    return await value(conn, sql.HAS_AUDIT_WRITERS, None, bool)
 
 
 async def list_rows(conn: Conn, *, after: int, until: int, limit: int) -> list[AuditRow]:
     """Return up to `limit` rows without a seal, in the order of ids."""
     params = {"after": after, "until": until, "limit": limit}
-    return await many(conn, "list_rows_to_seal", params, AuditRow)
+    return await many(conn, sql.LIST_ROWS_TO_SEAL, params, AuditRow)
 
 
 async def list_changes(conn: Conn, *, after: int, limit: int) -> list[ChangedRow]:
     """Return up to `limit` permitted changes of sealed rows."""
-    return await many(conn, "list_audit_changes", {"after": after, "limit": limit}, ChangedRow)
+    return await many(conn, sql.LIST_AUDIT_CHANGES, {"after": after, "limit": limit}, ChangedRow)
 
 
 async def forget_changes(conn: Conn, ids: Sequence[int]) -> None:
     """Delete changes that are sealed."""
-    await run(conn, "forget_audit_changes", {"ids": list(ids)})
+    await run(conn, sql.FORGET_AUDIT_CHANGES, {"ids": list(ids)})
 
 
 async def add(conn: Conn, seals: Sequence[Seal]) -> None:
@@ -109,12 +110,12 @@ async def add(conn: Conn, seals: Sequence[Seal]) -> None:
         }
         for seal in seals
     ]
-    await run(conn, "add_audit_seals", {"seals": Jsonb(rows)})
+    await run(conn, sql.ADD_AUDIT_SEALS, {"seals": Jsonb(rows)})
 
 
 async def find_cut(conn: Conn, *, limit: int) -> int | None:
     """Return the position up to which rows are past their retention; None if there is none."""
-    return await maybe(conn, "find_audit_cut", {"limit": limit}, int)
+    return await maybe(conn, sql.FIND_AUDIT_CUT, {"limit": limit}, int)
 
 
 async def cut(conn: Conn, seal: Seal, *, by: str) -> int:
@@ -130,28 +131,28 @@ async def cut(conn: Conn, seal: Seal, *, by: str) -> int:
         "row_code": seal.row_code,
         "code": seal.code,
     }
-    rows = await value(conn, "cut_audit", params, int)
-    await run(conn, "record_audit_cut", {"by": by, "rows": rows, "seal": seal.head})
+    rows = await value(conn, sql.CUT_AUDIT, params, int)
+    await run(conn, sql.RECORD_AUDIT_CUT, {"by": by, "rows": rows, "seal": seal.head})
     return rows
 
 
 async def utc_now(conn: Conn) -> str:
     """Return the time of the database in UTC, with microseconds."""
-    return await value(conn, "utc_now", None, str)
+    return await value(conn, sql.UTC_NOW, None, str)
 
 
 async def may_read_seals(conn: Conn) -> bool:
     """Return whether this login may read the tables of the log and its seals."""
-    return await value(conn, "may_read_audit_seals", None, bool)
+    return await value(conn, sql.MAY_READ_AUDIT_SEALS, None, bool)
 
 
 async def may_verify(conn: Conn) -> bool:
     """Return whether this login may read everything that is verified."""
-    return await value(conn, "may_verify_audit", None, bool)
+    return await value(conn, sql.MAY_VERIFY_AUDIT, None, bool)
 
 
 def seals_and_rows(
     conn: Conn, *, until: int | None = None
 ) -> AbstractAsyncContextManager[AsyncIterator[str]]:
     """Return a stream of seals with their rows, as JSON, and of rows without a seal."""
-    return stream.texts(conn, "list_seals_and_rows", {"until": until})
+    return stream.texts(conn, sql.LIST_SEALS_AND_ROWS, {"until": until})

@@ -12,6 +12,7 @@ from mailqueue.contract.automation.inbox import EventAction, EventOutcome
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import bridge as sql
 
 
 class ConsumedMessage(NamedTuple):
@@ -50,7 +51,7 @@ async def consume(
         "payloads": arrays.texts([event.payload for _, event in events]),
         "headers": arrays.texts([event.headers for _, event in events]),
     }
-    return await fetch.many(conn, "consume_messages", values, ConsumedMessage)
+    return await fetch.many(conn, sql.CONSUME_MESSAGES, values, ConsumedMessage)
 
 
 def outcome_of(answer: Mapping[str, Any]) -> EventOutcome:
@@ -70,13 +71,13 @@ async def note_queue(
         "reason": reason,
         "received": received,
     }
-    await fetch.run(conn, "note_broker_queue", values)
+    await fetch.run(conn, sql.NOTE_BROKER_QUEUE, values)
 
 
 async def keep_letter(conn: Conn, values: Mapping[str, Any]) -> UUID:
     """Keep a message that could not be handled; return the id of its row."""
     given = {**values, "headers": Jsonb(values["headers"])}
-    return await fetch.value(conn, "keep_dead_letter", given, UUID)
+    return await fetch.value(conn, sql.KEEP_DEAD_LETTER, given, UUID)
 
 
 async def pick_letters(
@@ -104,7 +105,7 @@ async def pick_letters(
     }
     with refusals():
         async with conn.transaction():
-            return await fetch.many(conn, "pick_dead_letters", values, PickedLetter)
+            return await fetch.many(conn, sql.PICK_DEAD_LETTERS, values, PickedLetter)
 
 
 async def settle_letters(
@@ -123,7 +124,7 @@ async def settle_letters(
         "detail": Jsonb(detail),
         "by": by,
     }
-    await fetch.run(conn, "settle_dead_letters", values)
+    await fetch.run(conn, sql.SETTLE_DEAD_LETTERS, values)
 
 
 async def list_letters(
@@ -147,15 +148,15 @@ async def list_letters(
         "before": before,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_dead_letters", values, DeadLetterDetail)
+    return await fetch.many(conn, sql.LIST_DEAD_LETTERS, values, DeadLetterDetail)
 
 
 async def list_queues(conn: Conn, project_id: UUID | None) -> list[BrokerQueueState]:
     """Return the queues of one project, or of all, by name."""
     values = {"project_id": project_id}
-    return await fetch.many(conn, "list_broker_queues", values, BrokerQueueState)
+    return await fetch.many(conn, sql.LIST_BROKER_QUEUES, values, BrokerQueueState)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_bridge_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_BRIDGE_PROJECT, {"project": project}, UUID)

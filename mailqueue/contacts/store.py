@@ -10,6 +10,8 @@ from mailqueue.contacts.model import ContactFilter
 from mailqueue.contract.contacts import Contact, ContactList, Membership, MemberStatus
 from mailqueue.db.fetch import Conn, many, maybe, one, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.contacts import contacts as contacts_sql
+from mailqueue.db.statements.contacts import lists as lists_sql
 
 
 class ImportedLine(NamedTuple):
@@ -43,7 +45,7 @@ class AskedRow(NamedTuple):
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await maybe(conn, "find_contact_project", {"project": project}, UUID)
+    return await maybe(conn, contacts_sql.FIND_CONTACT_PROJECT, {"project": project}, UUID)
 
 
 async def find(
@@ -51,7 +53,7 @@ async def find(
 ) -> Contact | None:
     """Return the contact of an id, or of an address in any spelling."""
     asked = {"project_id": project_id, "id": contact_id, "email": email}
-    return await maybe(conn, "find_contact", asked, Contact)
+    return await maybe(conn, contacts_sql.FIND_CONTACT, asked, Contact)
 
 
 async def list_page(
@@ -72,8 +74,10 @@ async def list_page(
         "condition": filters.condition,
     }
     with refusals():
-        await maybe(conn, "check_contact_condition", {"condition": filters.condition}, str)
-    return await many(conn, "list_contacts", asked, Contact)
+        await maybe(
+            conn, contacts_sql.CHECK_CONTACT_CONDITION, {"condition": filters.condition}, str
+        )
+    return await many(conn, contacts_sql.LIST_CONTACTS, asked, Contact)
 
 
 async def list_newer(
@@ -81,25 +85,28 @@ async def list_newer(
 ) -> list[Contact]:
     """Return contacts after one, oldest first."""
     asked = {"project_id": project_id, "newer_than": newer_than, "limit": limit}
-    return await many(conn, "list_newer_contacts", asked, Contact)
+    return await many(conn, contacts_sql.LIST_NEWER_CONTACTS, asked, Contact)
 
 
 async def list_by_id(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[Contact]:
     """Return contacts with these ids, in their order."""
     return await many(
-        conn, "list_contacts_by_id", {"project_id": project_id, "ids": list(ids)}, Contact
+        conn,
+        contacts_sql.LIST_CONTACTS_BY_ID,
+        {"project_id": project_id, "ids": list(ids)},
+        Contact,
     )
 
 
 async def count(conn: Conn, project_id: UUID) -> int:
     """Return the number of contacts of a project."""
-    return await value(conn, "count_contacts", {"project_id": project_id}, int)
+    return await value(conn, contacts_sql.COUNT_CONTACTS, {"project_id": project_id}, int)
 
 
 async def list_memberships(conn: Conn, project_id: UUID, contact_id: UUID) -> list[Membership]:
     """Return the lists that a contact was added to, by name."""
     asked = {"project_id": project_id, "id": contact_id}
-    return await many(conn, "list_memberships", asked, Membership)
+    return await many(conn, contacts_sql.LIST_MEMBERSHIPS, asked, Membership)
 
 
 async def put(
@@ -124,14 +131,14 @@ async def put(
     }
     with refusals(otherwise="contact"):
         async with conn.transaction():
-            return await maybe(conn, "put_contact", asked, Contact)
+            return await maybe(conn, contacts_sql.PUT_CONTACT, asked, Contact)
 
 
 async def remove(conn: Conn, project_id: UUID, contact_id: UUID) -> int | None:
     """Remove a contact; return how many mails were cancelled, None where there is none."""
     asked = {"project_id": project_id, "id": contact_id}
     async with conn.transaction():
-        return await maybe(conn, "remove_contact", asked, int)
+        return await maybe(conn, contacts_sql.REMOVE_CONTACT, asked, int)
 
 
 async def import_lines(
@@ -154,7 +161,7 @@ async def import_lines(
     }
     with refusals():
         async with conn.transaction():
-            return await many(conn, "import_contacts", asked, ImportedLine)
+            return await many(conn, contacts_sql.IMPORT_CONTACTS, asked, ImportedLine)
 
 
 async def list_lists(
@@ -162,7 +169,7 @@ async def list_lists(
 ) -> list[ContactList]:
     """Return the lists of a project by name, or the one of the name or the id."""
     asked = {"project_id": project_id, "name": name, "id": list_id}
-    return await many(conn, "list_contact_lists", asked, ContactList)
+    return await many(conn, lists_sql.LIST_CONTACT_LISTS, asked, ContactList)
 
 
 async def put_list(
@@ -188,14 +195,14 @@ async def put_list(
     }
     with refusals(otherwise="list"):
         async with conn.transaction():
-            return await maybe(conn, "put_contact_list", asked, ContactList)
+            return await maybe(conn, lists_sql.PUT_CONTACT_LIST, asked, ContactList)
 
 
 async def remove_list(conn: Conn, project_id: UUID, name: str, *, by: str) -> bool:
     """Remove a list; return whether there was one."""
     asked = {"project_id": project_id, "name": name, "by": by}
     async with conn.transaction():
-        return await value(conn, "remove_contact_list", asked, bool)
+        return await value(conn, lists_sql.REMOVE_CONTACT_LIST, asked, bool)
 
 
 async def change_members(
@@ -206,7 +213,7 @@ async def change_members(
     Raises:
         InvalidField: the list has a condition.
     """
-    statement = "add_list_members" if is_added else "remove_list_members"
+    statement = lists_sql.ADD_LIST_MEMBERS if is_added else lists_sql.REMOVE_LIST_MEMBERS
     asked = {"project_id": project_id, "name": name, "ids": list(ids)}
     with refusals():
         async with conn.transaction():
@@ -224,7 +231,7 @@ async def list_members(
 ) -> list[Contact]:
     """Return contacts of a list after one, in the order of their ids."""
     is_pending = status is MemberStatus.PENDING
-    statement = "list_pending_members" if is_pending else "list_list_members"
+    statement = lists_sql.LIST_PENDING_MEMBERS if is_pending else lists_sql.LIST_LIST_MEMBERS
     asked = {"project_id": project_id, "list_id": list_id, "after": after, "limit": limit}
     return await many(conn, statement, asked, Contact)
 
@@ -232,7 +239,7 @@ async def list_members(
 async def size_of_list(conn: Conn, project_id: UUID, list_id: UUID, *, most: int) -> int:
     """Return the number of contacts of a list, counted up to `most`."""
     asked = {"project_id": project_id, "list_id": list_id, "most": most}
-    return await value(conn, "size_of_list", asked, int)
+    return await value(conn, lists_sql.SIZE_OF_LIST, asked, int)
 
 
 async def sizes_of_lists(
@@ -240,7 +247,7 @@ async def sizes_of_lists(
 ) -> list[int]:
     """Return the number of contacts of each list, counted up to `most`."""
     asked = {"project_id": project_id, "list_ids": list(list_ids), "most": most}
-    return await many(conn, "sizes_of_lists", asked, int)
+    return await many(conn, lists_sql.SIZES_OF_LISTS, asked, int)
 
 
 async def list_ids_of_contacts(
@@ -248,13 +255,13 @@ async def list_ids_of_contacts(
 ) -> list[ListsOfContact]:
     """Return the lists of contacts that are in some."""
     asked = {"project_id": project_id, "ids": list(contact_ids)}
-    return await many(conn, "list_ids_of_contacts", asked, ListsOfContact)
+    return await many(conn, lists_sql.LIST_IDS_OF_CONTACTS, asked, ListsOfContact)
 
 
 async def is_in_list(conn: Conn, project_id: UUID, list_id: UUID, contact_id: UUID) -> bool:
     """Return whether a contact is in a list."""
     asked = {"project_id": project_id, "list_id": list_id, "id": contact_id}
-    return await value(conn, "is_in_list", asked, bool)
+    return await value(conn, lists_sql.IS_IN_LIST, asked, bool)
 
 
 async def try_condition(conn: Conn, project_id: UUID, condition: str, *, limit: int) -> Selected:
@@ -265,19 +272,19 @@ async def try_condition(conn: Conn, project_id: UUID, condition: str, *, limit: 
     """
     asked = {"project_id": project_id, "condition": condition, "limit": limit}
     with refusals(otherwise="condition"):
-        return await one(conn, "try_list_condition", asked, Selected)
+        return await one(conn, lists_sql.TRY_LIST_CONDITION, asked, Selected)
 
 
 async def find_named(conn: Conn, project_id: UUID, words: Sequence[str]) -> list[UUID | None]:
     """Return the id of the contact of each address or id, in order; None where there is none."""
     asked = {"project_id": project_id, "words": list(words)}
-    return await many(conn, "find_contacts_named", asked, UUID)
+    return await many(conn, lists_sql.FIND_CONTACTS_NAMED, asked, UUID)
 
 
 async def find_asked(conn: Conn, project_id: UUID, email_id: UUID) -> AskedRow:
     """Return the list that a mail asked to confirm, and its state."""
     asked = {"project_id": project_id, "email_id": email_id}
-    return await one(conn, "find_asked_membership", asked, AskedRow)
+    return await one(conn, lists_sql.FIND_ASKED_MEMBERSHIP, asked, AskedRow)
 
 
 async def confirm(
@@ -297,4 +304,4 @@ async def confirm(
         "agent": agent,
         "network": network,
     }
-    return await value(conn, "confirm_membership", asked, bool)
+    return await value(conn, lists_sql.CONFIRM_MEMBERSHIP, asked, bool)

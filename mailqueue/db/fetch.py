@@ -1,4 +1,4 @@
-"""Runs named statements and returns their rows as values of one type."""
+"""Runs the statements of `mailqueue/db/statements`; returns rows as values of one type."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -9,7 +9,7 @@ from psycopg import AsyncConnection, AsyncCursor, DataError
 from psycopg.rows import AsyncRowFactory, RowMaker, TupleRow, no_result
 
 from mailqueue.db.reading import read_rows
-from mailqueue.db.sql import SQL, RowCount, Statement
+from mailqueue.db.sql import ManyRows, MaybeRow, NoRows, OneRow, OneValue, RowCount, Statement
 
 Conn = AsyncConnection[TupleRow]
 Lend = Callable[[], AbstractAsyncContextManager[Conn]]
@@ -22,27 +22,25 @@ class WrongRows(RuntimeError):
     """A statement returned other rows than it declares, or was fetched by the wrong function."""
 
 
-async def one(conn: Conn, statement: str | Statement, params: Params | None, row: type[T]) -> T:
+async def one(conn: Conn, statement: OneRow, params: Params | None, row: type[T]) -> T:
     """Return the only row.
 
     `row` is a class whose fields are filled by column name, or the type of the only column. A
     NamedTuple is created ten times faster than a frozen dataclass.
     """
-    found = await _rows(conn, _known(statement, RowCount.ONE), params, row)
+    found = await _rows(conn, _declared(statement, RowCount.ONE), params, row)
     return _exactly_one(found, statement)
 
 
-async def maybe(
-    conn: Conn, statement: str | Statement, params: Params | None, row: type[T]
-) -> T | None:
+async def maybe(conn: Conn, statement: MaybeRow, params: Params | None, row: type[T]) -> T | None:
     """Return the row; None if there is none, or if its only column is NULL."""
-    found = await _rows(conn, _known(statement, RowCount.MAYBE), params, row)
+    found = await _rows(conn, _declared(statement, RowCount.MAYBE), params, row)
     return _exactly_one(found, statement) if found else None
 
 
 async def many(
     conn: Conn,
-    statement: str | Statement,
+    statement: ManyRows,
     params: Params | None,
     row: type[T],
     *,
@@ -53,21 +51,21 @@ async def many(
     With `binary` they are transferred in binary format: a file of 18 MB as text is 36 MB, and
     decoding it keeps the event loop from turning for 80 ms.
     """
-    return await _rows(conn, _known(statement, RowCount.MANY), params, row, binary=binary)
+    return await _rows(conn, _declared(statement, RowCount.MANY), params, row, binary=binary)
 
 
-async def value(conn: Conn, statement: str | Statement, params: Params | None, kind: type[T]) -> T:
+async def value(conn: Conn, statement: OneValue, params: Params | None, kind: type[T]) -> T:
     """Return the only column of the only row, which must be of type `kind`."""
-    found = await _rows(conn, _known(statement, RowCount.VALUE), params, kind)
+    found = await _rows(conn, _declared(statement, RowCount.VALUE), params, kind)
     only = _exactly_one(found, statement)
     if not isinstance(only, kind):
-        raise WrongRows(f"{_name(statement)} returned {type(only).__name__}, not {kind.__name__}")
+        raise WrongRows(f"{statement.name} returned {type(only).__name__}, not {kind.__name__}")
     return only
 
 
-async def run(conn: Conn, statement: str | Statement, params: Params | None = None) -> int:
+async def run(conn: Conn, statement: NoRows, params: Params | None = None) -> int:
     """Run a statement and return the number of affected rows."""
-    cursor = await conn.execute(_known(statement, RowCount.RUN).query, params)
+    cursor = await conn.execute(_declared(statement, RowCount.RUN).query, params)
     return cursor.rowcount
 
 
@@ -120,18 +118,13 @@ def _first(row: tuple[Any, ...]) -> Any:
     return row[0]
 
 
-def _known(statement: str | Statement, gives: RowCount) -> Statement:
-    found = SQL[statement] if isinstance(statement, str) else statement
-    if found.gives is not gives:
-        raise WrongRows(f"{found.name} is declared :{found.gives}, but fetched as :{gives}")
-    return found
+def _declared(statement: Statement, gives: RowCount) -> Statement:
+    if statement.gives is not gives:
+        raise WrongRows(f"{statement.name} is declared :{statement.gives}, but fetched as :{gives}")
+    return statement
 
 
-def _exactly_one(rows: list[T], statement: str | Statement) -> T:
+def _exactly_one(rows: list[T], statement: Statement) -> T:
     if len(rows) != 1:
-        raise WrongRows(f"{_name(statement)} returned {len(rows)} rows")
+        raise WrongRows(f"{statement.name} returned {len(rows)} rows")
     return rows[0]
-
-
-def _name(statement: str | Statement) -> str:
-    return statement if isinstance(statement, str) else statement.name

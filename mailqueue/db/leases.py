@@ -18,6 +18,7 @@ from psycopg import Error
 
 from mailqueue.core.errors import LeaseLost, Unavailable
 from mailqueue.db.fetch import Conn, maybe, run, value
+from mailqueue.db.statements import leases as sql
 
 LEASE_SECONDS = 60.0
 RENEW_SECONDS = 10.0
@@ -56,12 +57,12 @@ async def take(keeper: Conn, name: str, *, worker: Conn) -> Lease | Holder:
         "name": name,
         "token": lease.token,
         "holder": this_process(),
-        "pid": await value(worker, "show_backend_pid", None, int),
+        "pid": await value(worker, sql.SHOW_BACKEND_PID, None, int),
         "seconds": LEASE_SECONDS,
     }
-    if await value(keeper, "take_lease", params, bool):
+    if await value(keeper, sql.TAKE_LEASE, params, bool):
         return lease
-    found = await maybe(keeper, "find_lease_holder", {"name": name}, Holder)
+    found = await maybe(keeper, sql.FIND_LEASE_HOLDER, {"name": name}, Holder)
     return found or Holder("another process", datetime.now(UTC))
 
 
@@ -79,13 +80,13 @@ async def held(keeper: Conn, lease: Lease) -> AsyncIterator[Lease]:
         if not keeper.closed:
             with suppress(Error):  # it ends with the session
                 params = {"name": lease.name, "token": lease.token}
-                await run(keeper, "release_lease", params)
+                await run(keeper, sql.RELEASE_LEASE, params)
 
 
 async def renew(keeper: Conn, lease: Lease) -> bool:
     """Extend a lease to LEASE_SECONDS from now; return False if another process has it."""
     params = {"name": lease.name, "token": lease.token, "seconds": LEASE_SECONDS}
-    return await value(keeper, "renew_lease", params, bool)
+    return await value(keeper, sql.RENEW_LEASE, params, bool)
 
 
 @asynccontextmanager
@@ -141,7 +142,7 @@ async def call_with_retries(conn: Conn, lease: Lease) -> None:
     Raises:
         LeaseLost: this process no longer holds it.
     """
-    if await maybe(conn, "use_lease", {"name": lease.name, "token": lease.token}, str) is None:
+    if await maybe(conn, sql.USE_LEASE, {"name": lease.name, "token": lease.token}, str) is None:
         raise LeaseLost(
             f"the lease of {lease.name} was taken over by another process: run the command again"
         )

@@ -21,6 +21,8 @@ from mailqueue.db.migrations import (
 from mailqueue.db.pool import connect
 from mailqueue.db.roles import become_owner
 from mailqueue.db.sql import sql_folder
+from mailqueue.db.statements import leases as leases_sql
+from mailqueue.db.statements import schema as schema_sql
 from mailqueue.db.time_zones import load_time_zones
 from mailqueue.settings.environment import DatabaseSettings
 
@@ -138,7 +140,7 @@ async def status_of(conn: Conn, schema: SchemaFiles) -> MigrationStatus:
         return MigrationStatus((), pending, schema.newest, not schema.objects)
     versions = _versions(applied)
     pending = tuple(m.file for m in schema.migrations if m.version not in versions)
-    remembered = set(await many(conn, "list_applied_objects", None, AppliedObject))
+    remembered = set(await many(conn, schema_sql.LIST_APPLIED_OBJECTS, None, AppliedObject))
     wanted = {AppliedObject(o.path, o.sha256) for o in schema.objects}
     return MigrationStatus(applied, pending, schema.newest, remembered == wanted)
 
@@ -158,9 +160,9 @@ async def _nothing_to_do(settings: DatabaseSettings, schema: SchemaFiles) -> App
 
 async def _applied(conn: Conn) -> tuple[AppliedMigration, ...] | None:
     """Return the applied migrations, None without the schema."""
-    if not await value(conn, "schema_exists", None, bool):
+    if not await value(conn, schema_sql.SCHEMA_EXISTS, None, bool):
         return None
-    return tuple(await many(conn, "list_applied_migrations", None, AppliedMigration))
+    return tuple(await many(conn, schema_sql.LIST_APPLIED_MIGRATIONS, None, AppliedMigration))
 
 
 def _versions(applied: tuple[AppliedMigration, ...] | None) -> set[int]:
@@ -171,7 +173,7 @@ async def _prepare(conn: Conn, schema: SchemaFiles) -> None:
     """Create the schema and the table of leases; two runners may do so at the same time."""
     bootstrap = SqlFile("bootstrap.sql", schema.bootstrap)
     for attempt in range(_RACE_TRIES):
-        if await value(conn, "lease_table_exists", None, bool):
+        if await value(conn, leases_sql.LEASE_TABLE_EXISTS, None, bool):
             break
         try:
             await apply_together(conn, [bootstrap], record=_nothing)
@@ -233,7 +235,7 @@ async def _apply_migration(conn: Conn, migration: Migration, lease: Lease) -> No
 
     async def record() -> None:
         await leases.call_with_retries(conn, lease)
-        await run(conn, "record_migration", fields)
+        await run(conn, schema_sql.RECORD_MIGRATION, fields)
 
     if migration.in_transaction:
         await apply_together(conn, [file], record=record)
@@ -248,7 +250,7 @@ async def _apply_objects(conn: Conn, objects: tuple[SchemaObject, ...], lease: L
 
     async def record() -> None:
         await leases.call_with_retries(conn, lease)
-        await run(conn, "replace_applied_objects", fields)
+        await run(conn, schema_sql.REPLACE_APPLIED_OBJECTS, fields)
 
     # Files are applied in order of names, so a function may refer to one created later.
     unchecked = SqlFile("settings", "SET LOCAL check_function_bodies = off")

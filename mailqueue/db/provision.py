@@ -4,6 +4,7 @@ from psycopg import sql
 
 from mailqueue.db.fetch import many, value
 from mailqueue.db.pool import connect
+from mailqueue.db.statements import schema as schema_sql
 from mailqueue.settings.environment import DatabaseSettings
 
 
@@ -16,7 +17,7 @@ async def provision(
     directory, which health checks need; it is not a superuser.
     """
     async with connect(superuser, application_name="mailqueue/provision") as conn:
-        exists = await many(conn, "list_roles", {"names": [role]}, str)
+        exists = await many(conn, schema_sql.LIST_ROLES, {"names": [role]}, str)
         verb = "ALTER" if exists else "CREATE"
         await conn.execute(
             sql.SQL(verb + " ROLE {} LOGIN CREATEROLE PASSWORD {}").format(
@@ -24,7 +25,7 @@ async def provision(
             )
         )
         await conn.execute(sql.SQL("GRANT pg_monitor TO {}").format(sql.Identifier(role)))
-        if not await value(conn, "database_exists", {"name": database}, bool):
+        if not await value(conn, schema_sql.DATABASE_EXISTS, {"name": database}, bool):
             await conn.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(
                     sql.Identifier(database), sql.Identifier(role)

@@ -8,6 +8,7 @@ from psycopg import errors, sql
 from mailqueue.core.errors import ConfigError, Unavailable
 from mailqueue.db.fetch import Conn, many, one, value
 from mailqueue.db.pool import connect
+from mailqueue.db.statements import schema as schema_sql
 from mailqueue.settings.environment import DatabaseSettings
 
 OWNER = "mailqueue_owner"
@@ -68,16 +69,16 @@ async def become_owner(conn: Conn) -> None:
     Raises:
         Unavailable: an administrator must run statements, which the message contains.
     """
-    powers = await one(conn, "show_own_rights", None, RolePrivileges)
+    powers = await one(conn, schema_sql.SHOW_OWN_RIGHTS, None, RolePrivileges)
     await _create_missing(conn, powers)
     await _join_owner(conn, powers)
-    if not await value(conn, "may_create_schema", {"role": OWNER}, bool):
+    if not await value(conn, schema_sql.MAY_CREATE_SCHEMA, {"role": OWNER}, bool):
         await _administer(conn, _may_create(powers), powers)
     await conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(OWNER)))
 
 
 async def _create_missing(conn: Conn, powers: RolePrivileges) -> None:
-    existing = set(await many(conn, "list_roles", {"names": list(ROLES)}, str))
+    existing = set(await many(conn, schema_sql.LIST_ROLES, {"names": list(ROLES)}, str))
     missing = [role for role in ROLES if role not in existing]
     if missing and not powers.can_create_roles:
         statements = [f"CREATE ROLE {role} NOLOGIN;" for role in missing]
@@ -91,7 +92,7 @@ async def _join_owner(conn: Conn, powers: RolePrivileges) -> None:
         return
     has_set_right = powers.server_version >= _SEPARATE_SET_RIGHT
     params = {"role": OWNER, "act": "SET" if has_set_right else "MEMBER"}
-    if await value(conn, "is_member_of", params, bool):
+    if await value(conn, schema_sql.IS_MEMBER_OF, params, bool):
         return
     rights = sql.SQL(" WITH INHERIT TRUE, SET TRUE" if has_set_right else "")
     grant = sql.SQL("GRANT {} TO {}").format(sql.Identifier(OWNER), sql.Identifier(powers.name))

@@ -1,11 +1,15 @@
-"""Loads the named SQL statements of `sql/queries/` and the number of rows each declares."""
+"""Loads the named SQL statements of `sql/queries/` and the number of rows each declares.
+
+Programs name a statement by its constant in `mailqueue/db/statements`.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import ClassVar, Self
 
 from psycopg import sql
 
@@ -31,13 +35,67 @@ class Statement:
     """One named statement; `query` is the text sent to PostgreSQL."""
 
     name: str
-    gives: RowCount
     query: bytes
 
-    def format(self, **slots: sql.Composable) -> "Statement":
+    gives: ClassVar[RowCount]
+
+    def format(self, **slots: sql.Composable) -> Self:
         """Fill the `{slots}` of the text; literal braces in such a statement are doubled."""
         text = sql.SQL(self.query.decode()).format(**slots)
-        return Statement(self.name, self.gives, text.as_bytes(None))
+        return replace(self, query=text.as_bytes(None))
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Return the statement of `sql/queries/` that has this name.
+
+        Raises:
+            StatementError: there is none, or it declares another number of rows.
+        """
+        found = SQL.get(name)
+        if not isinstance(found, cls):
+            raise StatementError(f"sql/queries has no `-- name: {name} :{cls.gives}`")
+        return found
+
+
+class OneRow(Statement):
+    """A statement that returns one row."""
+
+    __slots__ = ()
+    gives = RowCount.ONE
+
+
+class MaybeRow(Statement):
+    """A statement that returns one row or none."""
+
+    __slots__ = ()
+    gives = RowCount.MAYBE
+
+
+class ManyRows(Statement):
+    """A statement that returns any number of rows."""
+
+    __slots__ = ()
+    gives = RowCount.MANY
+
+
+class OneValue(Statement):
+    """A statement that returns one row of one column."""
+
+    __slots__ = ()
+    gives = RowCount.VALUE
+
+
+class NoRows(Statement):
+    """A statement that is run for its effect."""
+
+    __slots__ = ()
+    gives = RowCount.RUN
+
+
+KINDS: Mapping[str, type[Statement]] = MappingProxyType(
+    {kind.gives.value: kind for kind in (OneRow, MaybeRow, ManyRows, OneValue, NoRows)}
+)
+"""The class of statements by the word after their name."""
 
 
 _HEADER = re.compile(r"-- name: ([a-z][a-z0-9_]*) :([a-z]+)")
@@ -84,7 +142,7 @@ def _statements_of(path: Path) -> Iterator[tuple[int, Statement]]:
 def _statement(path: Path, line_no: int, block: list[str]) -> Statement:
     where = f"{path.name}:{line_no}"
     header = _HEADER.fullmatch(block[0].rstrip())
-    if header is None or header[2] not in set(RowCount):
+    if header is None or header[2] not in KINDS:
         kinds = " ".join(f":{kind}" for kind in RowCount)
         raise StatementError(f"{where}: write `-- name: verb_noun` and one of {kinds}")
     if len(block) < 2 or not block[1].startswith("-- "):
@@ -92,7 +150,7 @@ def _statement(path: Path, line_no: int, block: list[str]) -> Statement:
     body = _without_comments(block)
     if not body:
         raise StatementError(f"{where}: {header[1]} is empty")
-    return Statement(header[1], RowCount(header[2]), body.encode())
+    return KINDS[header[2]](header[1], body.encode())
 
 
 def _without_comments(block: list[str]) -> str:

@@ -7,26 +7,25 @@ from typing import Any
 from psycopg import OperationalError
 
 from mailqueue.core.errors import Unavailable
-from mailqueue.db.fetch import Conn, Params, WrongRows
-from mailqueue.db.sql import SQL, RowCount
+from mailqueue.db.fetch import Conn, Params
+from mailqueue.db.sql import ManyRows
 
 _PIECE = 1000
 
 
 @asynccontextmanager
-async def texts(conn: Conn, statement: str, params: Params) -> AsyncIterator[AsyncIterator[str]]:
+async def texts(
+    conn: Conn, statement: ManyRows, params: Params
+) -> AsyncIterator[AsyncIterator[str]]:
     """Yield the only column of each row from one snapshot; the connection is in use meanwhile.
 
     Raises:
         Unavailable: the connection to the server is lost.
     """
-    found = SQL[statement]
-    if found.gives is not RowCount.MANY:
-        raise WrongRows(f"{found.name} is declared :{found.gives}, but read as :{RowCount.MANY}")
     try:
         async with conn.transaction(), conn.cursor(name="texts") as cursor:
             cursor.itersize = _PIECE
-            await cursor.execute(found.query, params)
+            await cursor.execute(statement.query, params)
             yield _firsts(cursor)
     except OperationalError as exc:
         raise Unavailable(

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 import tzdata
 
 from mailqueue.db.fetch import Conn, maybe, run, value
+from mailqueue.db.statements import schema as sql
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 """Offsets before it are those at it."""
@@ -42,9 +43,9 @@ async def load_time_zones(conn: Conn) -> bool:
 
     Call it in a transaction.
     """
-    if not await value(conn, "has_time_zones", None, bool):
+    if not await value(conn, sql.HAS_TIME_ZONES, None, bool):
         return False
-    release = await maybe(conn, "time_zone_release", None, str)
+    release = await maybe(conn, sql.TIME_ZONE_RELEASE, None, str)
     if release is not None and release >= tzdata.IANA_VERSION:
         return False
     names, zones = read_time_zones()
@@ -57,7 +58,7 @@ async def load_time_zones(conn: Conn) -> bool:
         "starts": [start for zone in zones for start in zone.starts],
         "offsets": [offset for zone in zones for offset in zone.offsets],
     }
-    await run(conn, "replace_time_zones", fields)
+    await run(conn, sql.REPLACE_TIME_ZONES, fields)
     return True
 
 

@@ -10,23 +10,24 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.db.statements import domains as sql
 from mailqueue.domains.findings import DomainFindings
 from mailqueue.domains.model import ActiveKey, DkimKey, DomainCheck, SigningProject
 
 
 async def find_project(conn: Conn, project: str) -> SigningProject | None:
     """Return a project by its name, or None."""
-    return await maybe(conn, "find_signing_project", {"project": project}, SigningProject)
+    return await maybe(conn, sql.FIND_SIGNING_PROJECT, {"project": project}, SigningProject)
 
 
 async def set_required(conn: Conn, project_id: UUID, *, is_required: bool) -> None:
     """Set whether mail of a project must be signed."""
-    await run(conn, "set_dkim_required", {"project_id": project_id, "is_required": is_required})
+    await run(conn, sql.SET_DKIM_REQUIRED, {"project_id": project_id, "is_required": is_required})
 
 
 async def is_required(conn: Conn, project_id: UUID) -> bool:
     """Return whether mail of a project must be signed."""
-    return await value(conn, "is_dkim_required", {"project_id": project_id}, bool)
+    return await value(conn, sql.IS_DKIM_REQUIRED, {"project_id": project_id}, bool)
 
 
 async def add_key(conn: Conn, key: ActiveKey, *, project_id: UUID, public_key: str) -> None:
@@ -45,7 +46,7 @@ async def add_key(conn: Conn, key: ActiveKey, *, project_id: UUID, public_key: s
         "private_key": key.private_key,
     }
     try:
-        await run(conn, "add_dkim_key", params)
+        await run(conn, sql.ADD_DKIM_KEY, params)
     except UniqueViolation as exc:
         raise Conflict(
             f"{key.domain} has or had a key with selector {key.selector}: choose another"
@@ -54,12 +55,12 @@ async def add_key(conn: Conn, key: ActiveKey, *, project_id: UUID, public_key: s
 
 async def list_keys(conn: Conn, project: str | None, *, domain: str | None) -> list[DkimKey]:
     """Return keys, oldest first; None stands for all projects or domains."""
-    return await many(conn, "list_dkim_keys", {"project": project, "domain": domain}, DkimKey)
+    return await many(conn, sql.LIST_DKIM_KEYS, {"project": project, "domain": domain}, DkimKey)
 
 
 async def list_active(conn: Conn, project_id: UUID) -> list[ActiveKey]:
     """Return the active keys of a project, RSA before Ed25519."""
-    return await many(conn, "list_keys_in_force", {"project_id": project_id}, ActiveKey)
+    return await many(conn, sql.LIST_KEYS_IN_FORCE, {"project_id": project_id}, ActiveKey)
 
 
 async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:
@@ -70,18 +71,18 @@ async def activate(conn: Conn, key: DkimKey, *, keep: timedelta) -> bool:
         "algorithm": key.algorithm,
         "keep": keep,
     }
-    await run(conn, "retire_dkim_keys", others)
-    return await run(conn, "activate_dkim_key", {"id": key.id}) > 0
+    await run(conn, sql.RETIRE_DKIM_KEYS, others)
+    return await run(conn, sql.ACTIVATE_DKIM_KEY, {"id": key.id}) > 0
 
 
 async def note_seen(conn: Conn, keys: Sequence[DkimKey]) -> None:
     """Store that these keys were found in DNS."""
-    await run(conn, "note_keys_seen", {"ids": [key.id for key in keys]})
+    await run(conn, sql.NOTE_KEYS_SEEN, {"ids": [key.id for key in keys]})
 
 
 async def revoke(conn: Conn, key_id: UUID) -> bool:
     """Destroy a private key; return False if it was already revoked."""
-    return await run(conn, "revoke_dkim_key", {"id": key_id}) > 0
+    return await run(conn, sql.REVOKE_DKIM_KEY, {"id": key_id}) > 0
 
 
 async def note(
@@ -95,7 +96,7 @@ async def note(
         "subject": subject,
         "detail": Jsonb(detail),
     }
-    await run(conn, "note_dkim_change", params)
+    await run(conn, sql.NOTE_DKIM_CHANGE, params)
 
 
 async def record_check(
@@ -113,7 +114,7 @@ async def record_check(
         "is_good": is_good,
         "findings": Jsonb(list(findings)),
     }
-    await run(conn, "record_domain_check", params)
+    await run(conn, sql.RECORD_DOMAIN_CHECK, params)
 
 
 async def record_checks(conn: Conn, found: Sequence[tuple[UUID, DomainFindings]]) -> None:
@@ -124,7 +125,7 @@ async def record_checks(conn: Conn, found: Sequence[tuple[UUID, DomainFindings]]
         "are_good": [each.is_good for _, each in found],
         "findings": [Jsonb([asdict(one) for one in each.findings]) for _, each in found],
     }
-    await run(conn, "record_domain_checks", params)
+    await run(conn, sql.RECORD_DOMAIN_CHECKS, params)
 
 
 async def list_keys_of(conn: Conn, domains: Sequence[tuple[UUID, str]]) -> list[DkimKey]:
@@ -133,7 +134,7 @@ async def list_keys_of(conn: Conn, domains: Sequence[tuple[UUID, str]]) -> list[
         "projects": [project_id for project_id, _ in domains],
         "domains": [domain for _, domain in domains],
     }
-    return await many(conn, "list_keys_of_domains", asked, DkimKey)
+    return await many(conn, sql.LIST_KEYS_OF_DOMAINS, asked, DkimKey)
 
 
 async def list_last_checks(
@@ -141,4 +142,4 @@ async def list_last_checks(
 ) -> list[DomainCheck]:
     """Return the newest check of each domain of a project, or of one."""
     asked = {"project_id": project_id, "domain": domain}
-    return await many(conn, "list_last_domain_checks", asked, DomainCheck)
+    return await many(conn, sql.LIST_LAST_DOMAIN_CHECKS, asked, DomainCheck)

@@ -10,6 +10,7 @@ from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.contract.operations import Notice
 from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.statements.events import events as sql
 from mailqueue.events.model import EventQuery, RecordResult, ReportedEvent
 
 
@@ -44,18 +45,18 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Rec
             "data": storable_json(event.data) if event.data else None,
         }
         rows.append({name: value for name, value in row.items() if value is not None})
-    found = await many(conn, "record_events", {"events": json.dumps(rows)}, _Recorded)
+    found = await many(conn, sql.RECORD_EVENTS, {"events": json.dumps(rows)}, _Recorded)
     return [RecordResult(one.result) for one in found]
 
 
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:
     """Return events, the latest recorded first."""
-    return await many(conn, "list_events", query.params(), RecordedEvent)
+    return await many(conn, sql.LIST_EVENTS, query.params(), RecordedEvent)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_events_project", {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_EVENTS_PROJECT, {"project": project}, UUID)
 
 
 async def list_recipient(
@@ -74,7 +75,7 @@ async def list_recipient(
         "before_id": before[1],
         "limit": limit,
     }
-    return await many(conn, "list_recipient_events", params, RecipientEvent)
+    return await many(conn, sql.LIST_RECIPIENT_EVENTS, params, RecipientEvent)
 
 
 async def list_notices(
@@ -82,9 +83,9 @@ async def list_notices(
 ) -> list[Notice]:
     """Return the notices for administrators, newest first."""
     params = {"project": project, "is_all": is_all, "limit": limit}
-    return await many(conn, "list_notices", params, Notice)
+    return await many(conn, sql.LIST_NOTICES, params, Notice)
 
 
 async def see_notices(conn: Conn, project_id: UUID | None, *, by: str) -> int:
     """Mark notices as seen; return how many were new."""
-    return await value(conn, "see_notices", {"project_id": project_id, "by": by}, int)
+    return await value(conn, sql.SEE_NOTICES, {"project_id": project_id, "by": by}, int)

@@ -14,6 +14,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import part_refusals
+from mailqueue.db.statements.contacts import imports as sql
 from mailqueue.imports.model import OpenImport, ReadLines, WantedImport
 
 
@@ -44,7 +45,7 @@ async def begin(
         "by": by,
     }
     try:
-        return await fetch.value(conn, "begin_import", asked, UUID)
+        return await fetch.value(conn, sql.BEGIN_IMPORT, asked, UUID)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
@@ -54,7 +55,7 @@ async def add_part(
 ) -> None:
     """Add the next part of the file of an import, in the transaction that begins it."""
     asked = {"project_id": project_id, "id": import_id, "bytes": size, "data": data}
-    await fetch.run(conn, "add_import_part", asked)
+    await fetch.run(conn, sql.ADD_IMPORT_PART, asked)
 
 
 async def page(
@@ -62,7 +63,7 @@ async def page(
 ) -> list[DataImport]:
     """Return imports of a project, newest first; `kind` None: of all kinds."""
     asked = {"project_id": project_id, "kind": _text_of(kind), "before": before, "limit": limit}
-    return [_typed(one) for one in await fetch.many(conn, "list_imports", asked, DataImport)]
+    return [_typed(one) for one in await fetch.many(conn, sql.LIST_IMPORTS, asked, DataImport)]
 
 
 async def find(
@@ -70,7 +71,7 @@ async def find(
 ) -> DataImport | None:
     """Return an import, or None if there is none; `kind` None: of any kind."""
     asked = {"project_id": project_id, "kind": _text_of(kind), "id": import_id}
-    found = await fetch.maybe(conn, "find_import", asked, DataImport)
+    found = await fetch.maybe(conn, sql.FIND_IMPORT, asked, DataImport)
     return None if found is None else _typed(found)
 
 
@@ -81,19 +82,19 @@ async def cancel(
     is none.
     """
     asked = {"project_id": project_id, "kind": _text_of(kind), "id": import_id, "by": by}
-    return await fetch.maybe(conn, "cancel_import", asked, str)
+    return await fetch.maybe(conn, sql.CANCEL_IMPORT, asked, str)
 
 
 async def open_import(conn: Conn, import_id: UUID, *, claim_no: int) -> OpenImport:
     """Return what a worker needs to know of an import."""
     asked = {"id": import_id, "claim_no": claim_no}
-    return await fetch.one(conn, "open_import", asked, OpenImport)
+    return await fetch.one(conn, sql.OPEN_IMPORT, asked, OpenImport)
 
 
 async def read_part(conn: Conn, import_id: UUID, number: int, *, claim_no: int) -> bytes | None:
     """Return a part of the file of an import, compressed; None where it is gone."""
     asked = {"id": import_id, "claim_no": claim_no, "number": number}
-    return await fetch.maybe(conn, "read_import_part", asked, bytes)
+    return await fetch.maybe(conn, sql.READ_IMPORT_PART, asked, bytes)
 
 
 async def take(conn: Conn, import_id: UUID, read: ReadLines, *, claim_no: int) -> str:
@@ -113,12 +114,12 @@ async def take(conn: Conn, import_id: UUID, read: ReadLines, *, claim_no: int) -
     }
     with part_refusals():
         async with conn.transaction():
-            return await fetch.value(conn, "take_import_lines", asked, str)
+            return await fetch.value(conn, sql.TAKE_IMPORT_LINES, asked, str)
 
 
 async def end(conn: Conn, import_id: UUID, *, state: str, error: str | None) -> None:
     """Delete the file of an import, and insert the audit event of its end."""
-    await fetch.run(conn, "end_import", {"id": import_id, "state": state, "error": error})
+    await fetch.run(conn, sql.END_IMPORT, {"id": import_id, "state": state, "error": error})
 
 
 def _text_of(kind: ImportKind | None) -> str | None:

@@ -12,6 +12,7 @@ from mailqueue.core.json.writing import write_json
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, run, value
+from mailqueue.db.statements.events import inbound as sql
 from mailqueue.inbound.model import InboundEndpoint, NewRequest
 from mailqueue.senders.model import SenderAccount
 
@@ -29,12 +30,12 @@ class EndpointRow(NamedTuple):
 async def find_endpoint(conn: Conn, provider: str, token_hash: bytes) -> InboundEndpoint | None:
     """Return the endpoint whose URL holds the token of that hash."""
     params = {"provider": provider, "token_hash": token_hash}
-    return await maybe(conn, "find_inbound_endpoint", params, InboundEndpoint)
+    return await maybe(conn, sql.FIND_INBOUND_ENDPOINT, params, InboundEndpoint)
 
 
 async def list_endpoints(conn: Conn, account: SenderAccount) -> list[EndpointRow]:
     """Return the endpoints of an account."""
-    return await many(conn, "list_inbound_endpoints", {"account": account.id}, EndpointRow)
+    return await many(conn, sql.LIST_INBOUND_ENDPOINTS, {"account": account.id}, EndpointRow)
 
 
 async def put_endpoint(
@@ -55,12 +56,14 @@ async def put_endpoint(
         "token_hash": token_hash,
         "sealed": sealed,
     }
-    await run(conn, "put_inbound_endpoint", params)
+    await run(conn, sql.PUT_INBOUND_ENDPOINT, params)
 
 
 async def remove_endpoint(conn: Conn, account: SenderAccount, *, provider: str) -> int:
     """Delete an endpoint; return the number of rows."""
-    return await run(conn, "remove_inbound_endpoint", {"account": account.id, "provider": provider})
+    return await run(
+        conn, sql.REMOVE_INBOUND_ENDPOINT, {"account": account.id, "provider": provider}
+    )
 
 
 async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, provider: str) -> None:
@@ -72,7 +75,7 @@ async def note(conn: Conn, account: SenderAccount, *, by: str, action: str, prov
         "subject": f"sender {account.name}",
         "detail": Jsonb({"provider": provider}),
     }
-    await run(conn, "note_inbound_change", params)
+    await run(conn, sql.NOTE_INBOUND_CHANGE, params)
 
 
 async def keep(conn: Conn, group: Sequence[NewRequest]) -> int:
@@ -87,7 +90,7 @@ async def keep(conn: Conn, group: Sequence[NewRequest]) -> int:
         "bodies": [one.body for one in group],
         "confirms": arrays.texts([storable(one.confirm_url) for one in group]),
     }
-    return await value(conn, "keep_inbound", params, int)
+    return await value(conn, sql.KEEP_INBOUND, params, int)
 
 
 async def list_received(
@@ -107,14 +110,14 @@ async def list_received(
         "before": before,
         "limit": limit,
     }
-    return await many(conn, "list_inbound", params, RequestSummary)
+    return await many(conn, sql.LIST_INBOUND, params, RequestSummary)
 
 
 async def find_body(conn: Conn, request_id: UUID) -> bytes | None:
     """Return the body of a request, byte for byte."""
-    return await maybe(conn, "find_inbound_body", {"id": request_id}, bytes)
+    return await maybe(conn, sql.FIND_INBOUND_BODY, {"id": request_id}, bytes)
 
 
 async def retry(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
     """Have failed and unmatched requests read again; return their number."""
-    return await value(conn, "retry_inbound", {"ids": arrays.uuids(ids), "by": by}, int)
+    return await value(conn, sql.RETRY_INBOUND, {"ids": arrays.uuids(ids), "by": by}, int)

@@ -23,6 +23,7 @@ from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import cursor_of
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import inbox as sql
 from mailqueue.inbox.model import EventFilter
 
 
@@ -45,12 +46,14 @@ class _InboxRow(NamedTuple):
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await maybe(conn, "find_inbox_project", {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_INBOX_PROJECT, {"project": project}, UUID)
 
 
 async def list_rules(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[EventRule]:
     """Return the rules of a project by name, or the one with the name."""
-    return await many(conn, "list_event_rules", {"project_id": project_id, "name": name}, EventRule)
+    return await many(
+        conn, sql.LIST_EVENT_RULES, {"project_id": project_id, "name": name}, EventRule
+    )
 
 
 async def put_rule(
@@ -76,13 +79,13 @@ async def put_rule(
     }
     with refusals(otherwise="rule"):
         async with conn.transaction():
-            return await maybe(conn, "put_event_rule", params, EventRule)
+            return await maybe(conn, sql.PUT_EVENT_RULE, params, EventRule)
 
 
 async def remove_rule(conn: Conn, project_id: UUID, name: str, *, by: str) -> bool:
     """Remove a rule; return False where there is none."""
     params = {"project_id": project_id, "name": name, "by": by}
-    return await value(conn, "remove_event_rule", params, bool)
+    return await value(conn, sql.REMOVE_EVENT_RULE, params, bool)
 
 
 async def try_rule(
@@ -102,7 +105,7 @@ async def try_rule(
     try:
         with refusals(otherwise="payload"):
             async with conn.transaction():
-                found = await maybe(conn, "try_event_rule", params, dict)
+                found = await maybe(conn, sql.TRY_EVENT_RULE, params, dict)
     except DataError as exc:
         raise InvalidField("payload", "is not JSON that can be stored") from exc
     if found is None:
@@ -143,7 +146,7 @@ async def consume(
     try:
         with refusals(otherwise="payload"):
             async with conn.transaction():
-                found = await value(conn, "consume_event", params, dict)
+                found = await value(conn, sql.CONSUME_EVENT, params, dict)
     except DataError as exc:
         raise InvalidField("payload", "is not JSON that can be stored") from exc
     return EventOutcome(**found | {"actions": _actions(found["actions"])})
@@ -163,7 +166,7 @@ async def list_page(
         "limit": limit,
     }
     found = []
-    for row in await many(conn, "list_inbox", params, _InboxRow):
+    for row in await many(conn, sql.LIST_INBOX, params, _InboxRow):
         known = row._asdict() | {"actions": _actions(row.actions)}
         found.append((known.pop("id"), InboxEvent(**known)))
     return found
@@ -172,7 +175,7 @@ async def list_page(
 async def find(conn: Conn, project_id: UUID | None, message_id: UUID) -> list[InboxEventDetail]:
     """Return the event of a message, once for each consumer; of any project for None."""
     params = {"project_id": project_id, "message_id": message_id}
-    found = await many(conn, "find_inbox_event", params, InboxEventDetail)
+    found = await many(conn, sql.FIND_INBOX_EVENT, params, InboxEventDetail)
     return [replace(one, actions=_actions(one.actions)) for one in found]
 
 
@@ -206,7 +209,7 @@ async def replay(
     }
     with refusals():
         async with conn.transaction():
-            found = await value(conn, "replay_inbox", params, dict)
+            found = await value(conn, sql.REPLAY_INBOX, params, dict)
     last = found.pop("next")
     return EventReplay(**found, next_cursor=None if last is None else cursor_of(last))
 

@@ -9,6 +9,8 @@ from psycopg.types.json import Jsonb
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
 from mailqueue.db.leases import this_process
+from mailqueue.db.statements import privacy as privacy_sql
+from mailqueue.db.statements import suppression as suppression_sql
 from mailqueue.privacy.model import Erasure, ProjectName, Table, TablePart
 
 NIL = UUID(int=0)
@@ -44,7 +46,7 @@ class Mention(NamedTuple):
 
 async def projects(conn: Conn, project: str | None) -> list[ProjectName]:
     """Return all projects, or the one of that name."""
-    return await many(conn, "list_projects_of_all", {"project": project}, ProjectName)
+    return await many(conn, privacy_sql.LIST_PROJECTS_OF_ALL, {"project": project}, ProjectName)
 
 
 async def begin(
@@ -57,23 +59,23 @@ async def begin(
         "suppress": suppress,
         "by": by,
     }
-    return await value(conn, "begin_erasure", params, UUID)
+    return await value(conn, privacy_sql.BEGIN_ERASURE, params, UUID)
 
 
 async def find(conn: Conn, erasure_id: UUID) -> Erasure | None:
     """Return an erasure, None where there is none of that id."""
-    return await maybe(conn, "find_erasure", {"id": erasure_id}, Erasure)
+    return await maybe(conn, privacy_sql.FIND_ERASURE, {"id": erasure_id}, Erasure)
 
 
 async def find_last(conn: Conn, project_id: UUID, address_hash: str) -> Erasure | None:
     """Return the last erasure of an address hash."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await maybe(conn, "find_last_erasure", params, Erasure)
+    return await maybe(conn, privacy_sql.FIND_LAST_ERASURE, params, Erasure)
 
 
 async def unfinished(conn: Conn) -> list[UUID]:
     """Return the ids of erasures that are not done."""
-    return await many(conn, "list_unfinished_erasures", None, UUID)
+    return await many(conn, privacy_sql.LIST_UNFINISHED_ERASURES, None, UUID)
 
 
 async def lease(conn: Conn, erasure_id: UUID, token: UUID, *, seconds: float) -> bool:
@@ -84,29 +86,31 @@ async def lease(conn: Conn, erasure_id: UUID, token: UUID, *, seconds: float) ->
         "holder": this_process(),
         "seconds": seconds,
     }
-    return await value(conn, "lease_erasure", params, bool)
+    return await value(conn, privacy_sql.LEASE_ERASURE, params, bool)
 
 
 async def release(conn: Conn, erasure_id: UUID, token: UUID) -> None:
     """Release the lease of an erasure."""
-    await run(conn, "release_erasure", {"id": erasure_id, "token": token})
+    await run(conn, privacy_sql.RELEASE_ERASURE, {"id": erasure_id, "token": token})
 
 
 async def erase_mail(conn: Conn, erasure_id: UUID, *, limit: int) -> MailStep:
     """Erase the personal data of up to `limit` mails."""
-    return await one(conn, "erase_mail", {"id": erasure_id, "most": limit}, MailStep)
+    return await one(conn, privacy_sql.ERASE_MAIL, {"id": erasure_id, "most": limit}, MailStep)
 
 
 async def erase_keys(conn: Conn, erasure_id: UUID, keys: Sequence[str]) -> None:
     """Delete idempotency keys of archived mail that contain the address, and the fingerprints of
     others.
     """
-    await run(conn, "erase_idempotency_keys", {"id": erasure_id, "keys": arrays.texts(keys)})
+    await run(
+        conn, privacy_sql.ERASE_IDEMPOTENCY_KEYS, {"id": erasure_id, "keys": arrays.texts(keys)}
+    )
 
 
 async def tables(conn: Conn) -> list[Table]:
     """Return the tables that may name a person, in the order they are searched."""
-    return await many(conn, "list_privacy_tables", None, Table)
+    return await many(conn, privacy_sql.LIST_PRIVACY_TABLES, None, Table)
 
 
 async def erase_mentions(
@@ -126,7 +130,7 @@ async def erase_mentions(
         "until_pages": arrays.integers([part.pages.stop for part in parts]),
         "contents": arrays.integers(contents),
     }
-    return await one(conn, "erase_mentions", params, MentionStep)
+    return await one(conn, privacy_sql.ERASE_MENTIONS, params, MentionStep)
 
 
 async def read_mentions(
@@ -140,7 +144,7 @@ async def read_mentions(
         "from_page": pages.start,
         "until_page": pages.stop,
     }
-    return await many(conn, "read_mentions", params, str)
+    return await many(conn, privacy_sql.READ_MENTIONS, params, str)
 
 
 async def read_all_mentions(conn: Conn, table: str, *, pattern: str, pages: range) -> list[Mention]:
@@ -151,7 +155,7 @@ async def read_all_mentions(conn: Conn, table: str, *, pattern: str, pages: rang
         "from_page": pages.start,
         "until_page": pages.stop,
     }
-    return await many(conn, "read_all_mentions", params, Mention)
+    return await many(conn, privacy_sql.READ_ALL_MENTIONS, params, Mention)
 
 
 async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range) -> list[UUID]:
@@ -162,7 +166,7 @@ async def projects_naming(conn: Conn, table: str, *, pattern: str, pages: range)
         "from_page": pages.start,
         "until_page": pages.stop,
     }
-    return await many(conn, "find_projects_naming", params, UUID)
+    return await many(conn, privacy_sql.FIND_PROJECTS_NAMING, params, UUID)
 
 
 async def count_mentions(
@@ -176,19 +180,19 @@ async def count_mentions(
         "from_page": pages.start,
         "until_page": pages.stop,
     }
-    return await value(conn, "count_mentions", params, int)
+    return await value(conn, privacy_sql.COUNT_MENTIONS, params, int)
 
 
 async def erase_contents(conn: Conn, erasure_id: UUID, contents: Sequence[int]) -> list[str]:
     """Blank contents; return the locations of files that no mail refers to any more."""
     params = {"id": erasure_id, "contents": list(contents)}
-    return await many(conn, "erase_contents", params, str)
+    return await many(conn, privacy_sql.ERASE_CONTENTS, params, str)
 
 
 async def erase_attachments(conn: Conn, erasure_id: UUID, attachments: Sequence[str]) -> list[str]:
     """Delete attachments that no mail refers to; return the locations of their files."""
     params = {"id": erasure_id, "attachments": [UUID(each) for each in attachments]}
-    return await many(conn, "erase_attachments", params, str)
+    return await many(conn, privacy_sql.ERASE_ATTACHMENTS, params, str)
 
 
 async def move(
@@ -213,18 +217,18 @@ async def move(
         "rows": rows,
         "by": by,
     }
-    await run(conn, "move_erasure", params)
+    await run(conn, privacy_sql.MOVE_ERASURE, params)
 
 
 async def find_address(conn: Conn, project_id: UUID, address_hash: str) -> str | None:
     """Return the address of a hash, searched in all records of a project."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await maybe(conn, "find_address_of_hash", params, str)
+    return await maybe(conn, privacy_sql.FIND_ADDRESS_OF_HASH, params, str)
 
 
 async def has_archives(conn: Conn, project_id: UUID) -> bool:
     """Return whether a project has records in archive files."""
-    return await value(conn, "has_archives", {"project_id": project_id}, bool)
+    return await value(conn, privacy_sql.HAS_ARCHIVES, {"project_id": project_id}, bool)
 
 
 async def mail_of(
@@ -239,21 +243,21 @@ async def mail_of(
         "after": after,
         "most": limit,
     }
-    return await many(conn, "read_mail_of_person", params, str)
+    return await many(conn, privacy_sql.READ_MAIL_OF_PERSON, params, str)
 
 
 async def hashes(conn: Conn, project_id: UUID, spellings: Sequence[str]) -> list[str]:
     """Return the hashes under which a project stores the spellings of an address."""
     params = {"project_id": project_id, "addresses": list(spellings)}
-    return await many(conn, "hash_addresses", params, str)
+    return await many(conn, suppression_sql.HASH_ADDRESSES, params, str)
 
 
 async def known_by_hash(conn: Conn, project_id: UUID, hashes: Sequence[str]) -> list[KnownPerson]:
     """Return current and ended records stored under a hash, without the address."""
     params = {"project_id": project_id, "hashes": [bytes.fromhex(each) for each in hashes]}
-    return await many(conn, "list_known_of_person", params, KnownPerson)
+    return await many(conn, privacy_sql.LIST_KNOWN_OF_PERSON, params, KnownPerson)
 
 
 async def note_export(conn: Conn, project_id: UUID, address: str) -> None:
     """Insert an audit event with the hash of the address."""
-    await run(conn, "note_export", {"project_id": project_id, "address": address})
+    await run(conn, privacy_sql.NOTE_EXPORT, {"project_id": project_id, "address": address})

@@ -10,6 +10,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.projects import projects as sql
 from mailqueue.projects.model import (
     Project,
     ProjectDay,
@@ -25,14 +26,14 @@ async def add_project(conn: Conn, name: str, *, settings: Mapping[str, object], 
     """
     with refusals(otherwise=""):
         params = {"name": name, "settings": Jsonb(with_wire_domains(settings)), "by": by}
-        return await value(conn, "add_project", params, UUID)
+        return await value(conn, sql.ADD_PROJECT, params, UUID)
 
 
 async def read_project(
     conn: Conn, name: str | None = None, *, project_id: UUID | None = None
 ) -> Project | None:
     """Return the project of that name or id."""
-    return await maybe(conn, "read_project", {"name": name, "id": project_id}, Project)
+    return await maybe(conn, sql.READ_PROJECT, {"name": name, "id": project_id}, Project)
 
 
 async def list_projects(
@@ -40,7 +41,7 @@ async def list_projects(
 ) -> list[Project]:
     """Return a page of projects; `status` None: all but deleted ones."""
     params = {"after": after, "status": status, "text": text, "most": limit}
-    return await many(conn, "list_projects", params, Project)
+    return await many(conn, sql.LIST_PROJECTS, params, Project)
 
 
 async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object], by: str) -> None:
@@ -52,7 +53,7 @@ async def change_project(conn: Conn, name: str, *, changes: Mapping[str, object]
     with refusals(otherwise=""):
         await run(
             conn,
-            "change_project",
+            sql.CHANGE_PROJECT,
             {"name": name, "changes": Jsonb(with_wire_domains(changes)), "by": by},
         )
 
@@ -65,12 +66,12 @@ async def suspend_project(conn: Conn, name: str, *, reason: str, by: str) -> boo
     """
     with refusals(otherwise=""):
         params = {"name": name, "reason": reason, "by": by}
-        return await value(conn, "suspend_project", params, bool)
+        return await value(conn, sql.SUSPEND_PROJECT, params, bool)
 
 
 async def activate_project(conn: Conn, name: str, *, by: str) -> bool:
     """Activate a project; return False where it was active."""
-    return await value(conn, "activate_project", {"name": name, "by": by}, bool)
+    return await value(conn, sql.ACTIVATE_PROJECT, {"name": name, "by": by}, bool)
 
 
 async def delete_project(conn: Conn, name: str, *, by: str) -> bool:
@@ -80,7 +81,7 @@ async def delete_project(conn: Conn, name: str, *, by: str) -> bool:
         InvalidField: it is a project that cannot be deleted.
     """
     with refusals(otherwise=""):
-        return await value(conn, "delete_project", {"name": name, "by": by}, bool)
+        return await value(conn, sql.DELETE_PROJECT, {"name": name, "by": by}, bool)
 
 
 async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
@@ -89,7 +90,7 @@ async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
     Raises:
         Conflict: its counters are missing.
     """
-    found = await maybe(conn, "read_project_today", {"id": project_id}, ProjectToday)
+    found = await maybe(conn, sql.READ_PROJECT_TODAY, {"id": project_id}, ProjectToday)
     if found is None:
         raise Conflict("the counters of this project are missing: restore them from a backup")
     return found
@@ -97,9 +98,9 @@ async def project_today(conn: Conn, project_id: UUID) -> ProjectToday:
 
 async def project_days(conn: Conn, project_id: UUID, *, days: int) -> list[ProjectDay]:
     """Return the results of a project's mail on each of the last days, oldest first."""
-    return await many(conn, "list_project_days", {"id": project_id, "days": days}, ProjectDay)
+    return await many(conn, sql.LIST_PROJECT_DAYS, {"id": project_id, "days": days}, ProjectDay)
 
 
 async def project_bounds(conn: Conn, project_id: UUID | None) -> list[BoundUsage]:
     """Read what a project, or (None) each that is not deleted, uses of its bounds."""
-    return await many(conn, "list_project_bounds", {"id": project_id}, BoundUsage)
+    return await many(conn, sql.LIST_PROJECT_BOUNDS, {"id": project_id}, BoundUsage)

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from mailqueue.core.outcome import Again, Outcome, Retry
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import publishing as sql
 from mailqueue.ports.publisher import OutgoingMessage, Publisher, PublishResult
 from mailqueue.publishing import store
 from mailqueue.publishing.model import ClaimedOutbox, OutboxHorizon, OutboxMessage, Progress
@@ -36,7 +37,7 @@ class PublishingHandler(Handler[ClaimedOutbox, Progress]):
     """Publishes messages; what was published is noted in the transaction that settles its row."""
 
     row = ClaimedOutbox
-    claims_by = "claim_publishing"
+    claims_by = sql.CLAIM_PUBLISHING
 
     def __init__(
         self, webhooks: WebhookPublisher, others: Mapping[str, Publisher] | None = None

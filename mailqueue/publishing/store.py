@@ -10,6 +10,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import publishing as sql
 from mailqueue.publishing.model import ClaimedOutbox, OutboxHorizon, OutboxMessage, Progress
 
 
@@ -19,7 +20,7 @@ async def extend_horizons(conn: Conn, rows: Sequence[ClaimedOutbox]) -> list[Out
         "ids": arrays.uuids([row.id for row in rows]),
         "claims": arrays.integers([row.claim_no for row in rows]),
     }
-    return await fetch.many(conn, "extend_horizons", values, OutboxHorizon)
+    return await fetch.many(conn, sql.EXTEND_HORIZONS, values, OutboxHorizon)
 
 
 async def read_messages(
@@ -32,7 +33,7 @@ async def read_messages(
         "horizons": arrays.integers([one.horizon for one in limits]),
         "limit": limit,
     }
-    return await fetch.many(conn, "read_outbox_messages", values, OutboxMessage)
+    return await fetch.many(conn, sql.READ_OUTBOX_MESSAGES, values, OutboxMessage)
 
 
 async def advance(conn: Conn, done: Sequence[tuple[UUID, Progress]]) -> None:
@@ -43,17 +44,19 @@ async def advance(conn: Conn, done: Sequence[tuple[UUID, Progress]]) -> None:
         "published": arrays.integers([number for _, one in done for number in one.published]),
         "expired": arrays.integers([number for _, one in done for number in one.expired]),
     }
-    await fetch.run(conn, "advance_outboxes", values)
+    await fetch.run(conn, sql.ADVANCE_OUTBOXES, values)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_publishing_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_PUBLISHING_PROJECT, {"project": project}, UUID)
 
 
 async def list_outboxes(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[Outbox]:
     """Return the outboxes of a project by name, or the one with the name."""
-    return await fetch.many(conn, "list_outboxes", {"project_id": project_id, "name": name}, Outbox)
+    return await fetch.many(
+        conn, sql.LIST_OUTBOXES, {"project_id": project_id, "name": name}, Outbox
+    )
 
 
 async def add_outbox(
@@ -67,7 +70,7 @@ async def add_outbox(
     values = _fields(project_id, name, transport, target, by)
     with refusals(otherwise="name"):
         async with conn.transaction():
-            return await fetch.value(conn, "add_outbox", values, bool)
+            return await fetch.value(conn, sql.ADD_OUTBOX, values, bool)
 
 
 async def change_outbox(
@@ -81,7 +84,7 @@ async def change_outbox(
     values = _fields(project_id, name, transport, target, by)
     with refusals(otherwise="target"):
         async with conn.transaction():
-            return await fetch.value(conn, "change_outbox", values, bool)
+            return await fetch.value(conn, sql.CHANGE_OUTBOX, values, bool)
 
 
 async def change_outbox_events(
@@ -100,7 +103,7 @@ async def change_outbox_events(
     }
     with refusals(otherwise="events"):
         async with conn.transaction():
-            return await fetch.value(conn, "change_outbox_events", values, bool)
+            return await fetch.value(conn, sql.CHANGE_OUTBOX_EVENTS, values, bool)
 
 
 async def remove_outbox(conn: Conn, project_id: UUID, name: str, *, by: str) -> bool:
@@ -112,7 +115,7 @@ async def remove_outbox(conn: Conn, project_id: UUID, name: str, *, by: str) -> 
     values = {"project_id": project_id, "name": name, "by": by}
     try:
         async with conn.transaction():
-            return await fetch.value(conn, "remove_outbox", values, bool)
+            return await fetch.value(conn, sql.REMOVE_OUTBOX, values, bool)
     except LockNotAvailable as exc:
         why = f"outbox {name} is in use: a transaction that has written to it is open"
         raise Conflict(why) from exc
@@ -126,7 +129,7 @@ async def skip_message(
 ) -> bool:
     """Leave a message out; return False where no message of that id waits in the outbox."""
     values = {"project_id": project_id, "name": name, "message_id": message_id, "by": by}
-    return await fetch.value(conn, "skip_outbox_message", values, bool)
+    return await fetch.value(conn, sql.SKIP_OUTBOX_MESSAGE, values, bool)
 
 
 def _fields(project_id: UUID, name: str, transport: str, target: str, by: str) -> dict[str, object]:

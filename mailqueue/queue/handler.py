@@ -9,6 +9,7 @@ from uuid import UUID
 from mailqueue.core.outcome import Outcome, Retry
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.db.fetch import Conn
+from mailqueue.db.sql import ManyRows
 from mailqueue.queue import store
 from mailqueue.queue.rows import Row
 
@@ -45,7 +46,7 @@ class Handler(ABC, Generic[Row, Work]):
     """
 
     row: type[Row]
-    claims_by: str | None = None
+    claims_by: ManyRows | None = None
     """Name of a statement that claims rows and reads what `load` would; None: a claim reads the
     columns of the table."""
 

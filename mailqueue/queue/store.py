@@ -1,9 +1,10 @@
 """The statements of the queue kernel: workers, heartbeats, rescue, waiters, rows of queues."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from psycopg import DatabaseError, Rollback
@@ -18,20 +19,22 @@ from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.faults import concerns_rows, may_be_of_a_row
 from mailqueue.db.fetch import Conn
-from mailqueue.db.sql import SQL, Statement
+from mailqueue.db.sql import ManyRows, Statement
+from mailqueue.db.statements import queue as sql
 from mailqueue.queue.outcomes import outcome_values
 from mailqueue.queue.rows import Claim, Row
 from mailqueue.telemetry.log import get_logger
 
-ROW_STATEMENTS = {
-    "claim": "claim_rows",
-    "settle": "settle_rows",
-    "release": "release_rows",
-    "renew": "renew_rows",
-    "suspect": "suspect_rows",
-    "requeue": "requeue_rows",
-}
-"""Statements that call a function of a queue table, by the verb in the function's name."""
+ROW_STATEMENTS: tuple[Statement, ...] = (
+    sql.CLAIM_ROWS,
+    sql.SETTLE_ROWS,
+    sql.RELEASE_ROWS,
+    sql.RENEW_ROWS,
+    sql.SUSPECT_ROWS,
+    sql.REQUEUE_ROWS,
+)
+"""Statements that call a function of a queue table; their name begins with the function's verb."""
+S = TypeVar("S", bound=Statement)
 Undo = Rollback
 """Raised inside a transaction: it ends without its writes, and the program goes on after it."""
 
@@ -57,12 +60,12 @@ async def start_worker(
         "launch_id": launch_id,
         "queues": arrays.texts(queues),
     }
-    return await fetch.value(conn, "start_worker", values, int)
+    return await fetch.value(conn, sql.START_WORKER, values, int)
 
 
 async def count_registered(conn: Conn, *, launch_ids: Sequence[UUID]) -> int:
     """Return how many of these starts of processes have registered."""
-    return await fetch.value(conn, "count_registered", {"launch_ids": list(launch_ids)}, int)
+    return await fetch.value(conn, sql.COUNT_REGISTERED, {"launch_ids": list(launch_ids)}, int)
 
 
 class ServerSeen(NamedTuple):
@@ -97,62 +100,67 @@ async def beat(
         "seen": seen,
         "marks": marks,
     }
-    return await fetch.one(conn, "beat", values, Beat)
+    return await fetch.one(conn, sql.BEAT, values, Beat)
 
 
 async def see_server(conn: Conn, seen: str | None) -> ServerSeen:
     """Compare what a process without a heartbeat has seen with the database."""
-    return await fetch.one(conn, "see_server", {"seen": seen}, ServerSeen)
+    return await fetch.one(conn, sql.SEE_SERVER, {"seen": seen}, ServerSeen)
 
 
 async def stop_worker(conn: Conn, worker: int) -> None:
     """Unregister the worker; emails it still holds return to the queue."""
-    await fetch.run(conn, "stop_worker", {"worker": worker})
+    await fetch.run(conn, sql.STOP_WORKER, {"worker": worker})
 
 
 async def rescue(conn: Conn, *, silence: timedelta, launch_id: UUID | None = None) -> int:
     """Requeue the emails of lost workers and of a launch known to be dead; return how many."""
     values = {"silence": silence, "launch_id": launch_id}
-    return await fetch.value(conn, "rescue_emails", values, int)
+    return await fetch.value(conn, sql.RESCUE_EMAILS, values, int)
 
 
 async def watch_rates(conn: Conn) -> int:
     """Pause sender accounts that have too many bounces or complaints; return their number."""
-    return await fetch.value(conn, "watch_rates", None, int)
+    return await fetch.value(conn, sql.WATCH_RATES, None, int)
 
 
 async def send_notices(conn: Conn) -> int:
     """Mail new notices for administrators and queue them for webhooks; return how many causes."""
-    return await fetch.value(conn, "send_notices", None, int)
+    return await fetch.value(conn, sql.SEND_NOTICES, None, int)
 
 
 async def note_sender_use(conn: Conn) -> int:
     """Write into sender accounts when they were last used; return how many had been used."""
-    return await fetch.value(conn, "note_sender_use", None, int)
+    return await fetch.value(conn, sql.NOTE_SENDER_USE, None, int)
 
 
 async def park(conn: Conn, queue: str, worker: int) -> None:
     """Ask for a NOTIFY when the queue gets work."""
-    await fetch.run(conn, "park_worker", {"queue": queue, "worker": worker})
+    await fetch.run(conn, sql.PARK_WORKER, {"queue": queue, "worker": worker})
 
 
 async def unpark(conn: Conn, queue: str, worker: int) -> None:
     """Ask for no more notifications."""
-    await fetch.run(conn, "unpark_worker", {"queue": queue, "worker": worker})
+    await fetch.run(conn, sql.UNPARK_WORKER, {"queue": queue, "worker": worker})
+
+
+def statement(spec: QueueSpec, shared: S, columns: tuple[str, ...] = ()) -> S:
+    """Return a statement of ROW_STATEMENTS for the functions of one queue table."""
+    return replace(shared, query=_query(spec, shared, columns))
 
 
 @cache
-def statement(spec: QueueSpec, name: str, columns: tuple[str, ...] = ()) -> Statement:
-    """Return a statement of ROW_STATEMENTS for the functions of one queue table."""
-    slots: dict[str, Composable] = {name: Identifier("mailqueue", f"{name}_{spec.table}")}
-    if name == "claim":
+def _query(spec: QueueSpec, shared: Statement, columns: tuple[str, ...]) -> bytes:
+    verb = shared.name.removesuffix("_rows")
+    slots: dict[str, Composable] = {verb: Identifier("mailqueue", f"{verb}_{spec.table}")}
+    if columns:
         slots["columns"] = TEXT(", ").join(Identifier("q", column) for column in columns)
-    return SQL[ROW_STATEMENTS[name]].format(**slots)
+    return shared.format(**slots).query
 
 
 async def isolate_claim(conn: Conn, table: str) -> None:
     """Let claims of this transaction leave out each row whose change is refused, and note it."""
-    await fetch.run(conn, "isolate_claim", {"table_name": table})
+    await fetch.run(conn, sql.ISOLATE_CLAIM, {"table_name": table})
 
 
 async def claim(
@@ -165,7 +173,7 @@ async def claim(
     is_alone: bool = False,
     first: int = 0,
     rooms: Mapping[str, int] | None = None,
-    loading: str | None = None,
+    loading: ManyRows | None = None,
 ) -> list[Row]:
     """Claim due rows; `rooms` are how many of each key this process takes, `first` of others.
 
@@ -187,7 +195,7 @@ async def claim(
     }
     defaults: Mapping[str, object] = getattr(row, "_field_defaults", {})
     fields = tuple(name for name in getattr(row, "_fields", ()) if name not in defaults)
-    plain = statement(spec, "claim", fields)
+    plain = statement(spec, sql.CLAIM_ROWS, fields)
     try:
         try:
             return await fetch.many(conn, loading or plain, values, row)
@@ -219,7 +227,7 @@ async def settle(conn: Conn, spec: QueueSpec, ended: Sequence[tuple[Claim, Outco
     if not ended:
         return set()
     values = outcome_values(spec, ended)
-    return set(await fetch.many(conn, statement(spec, "settle"), values, UUID))
+    return set(await fetch.many(conn, statement(spec, sql.SETTLE_ROWS), values, UUID))
 
 
 async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:
@@ -229,24 +237,24 @@ async def renew(conn: Conn, spec: QueueSpec, rows: Sequence[Claim]) -> int:
         "claims": arrays.integers([row.claim_no for row in rows]),
         "lease": spec.lease,
     }
-    return await fetch.value(conn, statement(spec, "renew"), values, int)
+    return await fetch.value(conn, statement(spec, sql.RENEW_ROWS), values, int)
 
 
 async def release(conn: Conn, spec: QueueSpec, worker: int, *, held: Sequence[UUID]) -> int:
     """Return the rows that are assigned to a worker and that it does not hold; return how many."""
     values = {"worker": worker, "held": arrays.uuids(held)}
-    return await fetch.value(conn, statement(spec, "release"), values, int)
+    return await fetch.value(conn, statement(spec, sql.RELEASE_ROWS), values, int)
 
 
 async def suspected(conn: Conn, queues: Sequence[str]) -> list[str]:
     """Return those of the queues that have due rows whose worker stopped before."""
-    return await fetch.many(conn, "suspected_queues", {"queues": arrays.texts(queues)}, str)
+    return await fetch.many(conn, sql.SUSPECTED_QUEUES, {"queues": arrays.texts(queues)}, str)
 
 
 async def unattended(conn: Conn, queues: Sequence[str]) -> list[str]:
     """Return those of the queues that have due rows and no running worker."""
     values = {"queues": arrays.texts(queues)}
-    return await fetch.many(conn, "unattended_queues", values, str)
+    return await fetch.many(conn, sql.UNATTENDED_QUEUES, values, str)
 
 
 async def suspect(
@@ -264,7 +272,7 @@ async def suspect(
         "alone": is_alone,
         "reason": storable(reason),
     }
-    return await fetch.value(conn, statement(spec, "suspect"), values, int)
+    return await fetch.value(conn, statement(spec, sql.SUSPECT_ROWS), values, int)
 
 
 async def suspect_emails(
@@ -277,7 +285,7 @@ async def suspect_emails(
         "alone": is_alone,
         "reason": storable(reason),
     }
-    return await fetch.value(conn, "suspect_emails", values, int)
+    return await fetch.value(conn, sql.SUSPECT_EMAILS, values, int)
 
 
 async def requeue(
@@ -285,4 +293,4 @@ async def requeue(
 ) -> int:
     """Queue rows again that failed, were cancelled or are held; return how many."""
     values = {"project": project_id, "ids": arrays.uuids(ids), "by": by}
-    return await fetch.value(conn, statement(spec, "requeue"), values, int)
+    return await fetch.value(conn, statement(spec, sql.REQUEUE_ROWS), values, int)

@@ -12,6 +12,7 @@ from functools import partial
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.outcome import Again, Defer, Done, Outcome
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import schedules as sql
 from mailqueue.queue.handler import Call, TransactionHandler
 from mailqueue.schedules import planning
 from mailqueue.schedules.model import ClaimedSchedule, Fire, Occurrence
@@ -36,7 +37,7 @@ class ScheduleHandler(TransactionHandler[ClaimedSchedule, Fire]):
     """Runs schedules."""
 
     row = ClaimedSchedule
-    claims_by = "claim_schedules"
+    claims_by = sql.CLAIM_SCHEDULES
 
     def __init__(self) -> None:
         self._replans_at = 0.0

@@ -8,7 +8,7 @@ from uuid import UUID
 from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
-from mailqueue.db.sql import SQL
+from mailqueue.db.statements import suppression as sql
 from mailqueue.suppression.model import (
     EndedSuppressionRow,
     ListLine,
@@ -30,7 +30,7 @@ class _Taken(NamedTuple):
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_suppression_project", {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_SUPPRESSION_PROJECT, {"project": project}, UUID)
 
 
 async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine | BadLine]) -> int:
@@ -41,7 +41,7 @@ async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine | Bad
     count = 0
     async with (
         conn.cursor() as cursor,
-        cursor.copy(SQL["copy_suppression_lines"].query) as copy,
+        cursor.copy(sql.COPY_SUPPRESSION_LINES.query) as copy,
     ):
         for place, line in enumerate(lines, 1):
             if place % _LINES_PER_YIELD == 0:
@@ -61,7 +61,7 @@ async def count_taken(
 ) -> dict[SuppressionOutcome, int]:
     """Suppress the copied lines; return their number by result."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
-    found = await many(conn, "take_suppression_lines", params, _Count)
+    found = await many(conn, sql.TAKE_SUPPRESSION_LINES, params, _Count)
     return {SuppressionOutcome(row.outcome): row.lines for row in found}
 
 
@@ -70,7 +70,7 @@ async def list_taken(
 ) -> dict[int, SuppressionOutcome]:
     """Suppress the copied lines; return the result of each by its number."""
     params = {"project_id": project_id, "import_id": import_id, "by": by}
-    found = await many(conn, "take_suppressions", params, _Taken)
+    found = await many(conn, sql.TAKE_SUPPRESSIONS, params, _Taken)
     return {row.line: SuppressionOutcome(row.outcome) for row in found}
 
 
@@ -93,7 +93,7 @@ async def list_page(
         "category": category,
         "having": having,
     }
-    return await many(conn, "list_suppressions", params, SuppressionRow)
+    return await many(conn, sql.LIST_SUPPRESSIONS, params, SuppressionRow)
 
 
 async def find_all(
@@ -103,19 +103,19 @@ async def find_all(
     first.
     """
     params = {"project_id": project_id, "addresses": list(addresses)}
-    return await many(conn, "find_suppressions", params, SuppressionRow)
+    return await many(conn, sql.FIND_SUPPRESSIONS, params, SuppressionRow)
 
 
 async def find_by_hash(conn: Conn, project_id: UUID, address_hash: str) -> list[SuppressionRow]:
     """Return the active suppressions of a hash, whether the address is stored or not."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await many(conn, "list_suppressions_by_hash", params, SuppressionRow)
+    return await many(conn, sql.LIST_SUPPRESSIONS_BY_HASH, params, SuppressionRow)
 
 
 async def find_spellings(conn: Conn, project_id: UUID, address_hash: str) -> list[str]:
     """Return the suppressed addresses of a hash; "" where only the hash is stored."""
     params = {"project_id": project_id, "address_hash": address_hash}
-    return await many(conn, "find_suppressed_spellings", params, str)
+    return await many(conn, sql.FIND_SUPPRESSED_SPELLINGS, params, str)
 
 
 async def list_past(
@@ -127,19 +127,19 @@ async def list_past(
         "addresses": list(addresses),
         "address_hash": address_hash,
     }
-    return await many(conn, "list_past_suppressions", params, EndedSuppressionRow)
+    return await many(conn, sql.LIST_PAST_SUPPRESSIONS, params, EndedSuppressionRow)
 
 
 async def stopping_categories(conn: Conn, project_id: UUID, category: str) -> list[str]:
     """Return the categories whose suppressions stop mail of a category."""
     params = {"project_id": project_id, "category": category}
-    return await value(conn, "find_stopping_categories", params, list)
+    return await value(conn, sql.FIND_STOPPING_CATEGORIES, params, list)
 
 
 async def hashes_of(conn: Conn, project_id: UUID, addresses: list[str]) -> list[str]:
     """Return the hashes under which the project stores addresses, in their order."""
     params = {"project_id": project_id, "addresses": addresses}
-    return await many(conn, "hash_addresses", params, str)
+    return await many(conn, sql.HASH_ADDRESSES, params, str)
 
 
 async def remove(
@@ -167,4 +167,4 @@ async def remove(
     }
     with refusals(otherwise="why"):
         async with conn.transaction():
-            return await value(conn, "remove_suppressions", params, int)
+            return await value(conn, sql.REMOVE_SUPPRESSIONS, params, int)

@@ -12,6 +12,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.db import arrays
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import templates as sql
 from mailqueue.templates.model import PartRow, StoredText, TemplateRow, VersionRow, VersionSource
 
 
@@ -27,7 +28,7 @@ def _refused() -> Iterator[None]:
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_template_project", {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_TEMPLATE_PROJECT, {"project": project}, UUID)
 
 
 async def add_template(
@@ -41,7 +42,7 @@ async def add_template(
     """
     asked = {"project_id": project_id, "template": Jsonb(dict(template)), "by": by}
     with _refused():
-        return await value(conn, "add_template", asked, UUID)
+        return await value(conn, sql.ADD_TEMPLATE, asked, UUID)
 
 
 async def change_template(
@@ -54,17 +55,17 @@ async def change_template(
     """
     asked = {"id": template_id, "changes": Jsonb(dict(changes)), "by": by}
     with _refused():
-        return await value(conn, "change_template", asked, bool)
+        return await value(conn, sql.CHANGE_TEMPLATE, asked, bool)
 
 
 async def remove_template(conn: Conn, template_id: UUID, *, by: str) -> bool:
     """Delete a template with its versions; return False where there is none."""
-    return await value(conn, "remove_template", {"id": template_id, "by": by}, bool)
+    return await value(conn, sql.REMOVE_TEMPLATE, {"id": template_id, "by": by}, bool)
 
 
 async def remove_templates(conn: Conn, ids: Sequence[UUID], *, by: str) -> int:
     """Delete templates with their versions; return the number of those that were there."""
-    return await value(conn, "remove_templates", {"ids": list(ids), "by": by}, int)
+    return await value(conn, sql.REMOVE_TEMPLATES, {"ids": list(ids), "by": by}, int)
 
 
 async def find_template(
@@ -72,7 +73,7 @@ async def find_template(
 ) -> TemplateRow | None:
     """Return a template by slug or id; the project's own goes before the platform's."""
     asked = {"project_id": project_id, "slug": slug, "id": template_id}
-    return await maybe(conn, "find_template", asked, TemplateRow)
+    return await maybe(conn, sql.FIND_TEMPLATE, asked, TemplateRow)
 
 
 async def list_templates(
@@ -94,7 +95,7 @@ async def list_templates(
         "after": after,
         "limit": limit,
     }
-    return await many(conn, "list_templates", asked, TemplateRow)
+    return await many(conn, sql.LIST_TEMPLATES, asked, TemplateRow)
 
 
 async def add_version(
@@ -107,18 +108,18 @@ async def add_version(
     """
     asked = {"template_id": template_id, "version": Jsonb(dict(version)), "by": by}
     with _refused():
-        return await maybe(conn, "add_template_version", asked, UUID)
+        return await maybe(conn, sql.ADD_TEMPLATE_VERSION, asked, UUID)
 
 
 async def publish(conn: Conn, version_id: UUID, *, sent: Mapping[str, str], by: str) -> bool:
     """Publish a version; return False where there is none."""
     asked = {"version_id": version_id, "sent": Jsonb(dict(sent)), "by": by}
-    return await value(conn, "publish_template", asked, bool)
+    return await value(conn, sql.PUBLISH_TEMPLATE, asked, bool)
 
 
 async def archive(conn: Conn, version_id: UUID, *, by: str) -> bool:
     """Archive a version; return False where there is none."""
-    return await value(conn, "archive_template", {"version_id": version_id, "by": by}, bool)
+    return await value(conn, sql.ARCHIVE_TEMPLATE, {"version_id": version_id, "by": by}, bool)
 
 
 async def list_versions(
@@ -126,7 +127,7 @@ async def list_versions(
 ) -> list[VersionRow]:
     """Return a page of versions, newest first."""
     asked = {"template_id": template_id, "before": before, "limit": limit}
-    return await many(conn, "list_template_versions", asked, VersionRow)
+    return await many(conn, sql.LIST_TEMPLATE_VERSIONS, asked, VersionRow)
 
 
 async def find_version(
@@ -134,7 +135,7 @@ async def find_version(
 ) -> VersionRow | None:
     """Return a version; the published one where none is named."""
     asked = {"template_id": template_id, "number": number, "id": version_id}
-    return await maybe(conn, "find_template_version", asked, VersionRow)
+    return await maybe(conn, sql.FIND_TEMPLATE_VERSION, asked, VersionRow)
 
 
 async def find_noted(
@@ -142,12 +143,12 @@ async def find_noted(
 ) -> int | None:
     """Return the number of the newest version with a note; None where there is none."""
     asked = {"template_id": template_id, "note": note, "begins": begins, "before": before}
-    return await maybe(conn, "find_noted_version", asked, int)
+    return await maybe(conn, sql.FIND_NOTED_VERSION, asked, int)
 
 
 async def list_texts(conn: Conn, version_id: UUID) -> list[StoredText]:
     """Return the texts of a version, by language."""
-    return await many(conn, "list_template_texts", {"version_id": version_id}, StoredText)
+    return await many(conn, sql.LIST_TEMPLATE_TEXTS, {"version_id": version_id}, StoredText)
 
 
 async def read_sources(conn: Conn, versions: Sequence[tuple[UUID, str]]) -> list[VersionSource]:
@@ -156,7 +157,7 @@ async def read_sources(conn: Conn, versions: Sequence[tuple[UUID, str]]) -> list
         "versions": arrays.uuids([version for version, _ in versions]),
         "languages": [language for _, language in versions],
     }
-    return await many(conn, "read_version_sources", asked, VersionSource)
+    return await many(conn, sql.READ_VERSION_SOURCES, asked, VersionSource)
 
 
 async def put_part(
@@ -169,13 +170,13 @@ async def put_part(
     """
     asked = {"project_id": project_id, "name": name, "kind": kind, "source": source, "by": by}
     with _refused():
-        return await value(conn, "put_template_part", asked, UUID)
+        return await value(conn, sql.PUT_TEMPLATE_PART, asked, UUID)
 
 
 async def remove_part(conn: Conn, project_id: UUID | None, *, name: str, by: str) -> bool:
     """Delete a layout or partial; return False where there is none."""
     asked = {"project_id": project_id, "name": name, "by": by}
-    return await value(conn, "remove_template_part", asked, bool)
+    return await value(conn, sql.REMOVE_TEMPLATE_PART, asked, bool)
 
 
 async def list_parts(
@@ -185,10 +186,10 @@ async def list_parts(
     `with_sources`.
     """
     asked = {"project_id": project_id, "with_sources": with_sources}
-    return await many(conn, "list_template_parts", asked, PartRow)
+    return await many(conn, sql.LIST_TEMPLATE_PARTS, asked, PartRow)
 
 
 async def find_part(conn: Conn, project_id: UUID | None, *, part_id: UUID) -> PartRow | None:
     """Return a layout or partial of a project, or one of the platform; None if there is none."""
     asked = {"project_id": project_id, "id": part_id}
-    return await maybe(conn, "find_template_part", asked, PartRow)
+    return await maybe(conn, sql.FIND_TEMPLATE_PART, asked, PartRow)

@@ -8,6 +8,7 @@ from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.migrate import migrate
 from mailqueue.db.pool import connect
+from mailqueue.db.statements import testing as sql
 from mailqueue.senders import accounts
 from mailqueue.senders.model import NewSender
 from mailqueue.settings.environment import DatabaseSettings
@@ -38,7 +39,7 @@ async def install_async(url: str) -> None:
     async with connect(settings, application_name="mailqueue/testing") as conn:
         if await is_installed(conn):
             return
-        if await fetch.value(conn, "has_mail_or_accounts", {}, bool):
+        if await fetch.value(conn, sql.HAS_MAIL_OR_ACCOUNTS, {}, bool):
             raise ConfigError(
                 "this database has mail or sender accounts that mailqueue.testing did not make: "
                 "give install() the URL of a database for tests"
@@ -49,4 +50,4 @@ async def install_async(url: str) -> None:
 
 async def is_installed(conn: Conn) -> bool:
     """Return whether a database was prepared for tests."""
-    return await fetch.value(conn, "has_sender_account_named", {"name": ACCOUNT}, bool)
+    return await fetch.value(conn, sql.HAS_SENDER_ACCOUNT_NAMED, {"name": ACCOUNT}, bool)

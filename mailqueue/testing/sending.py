@@ -10,6 +10,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.db.statements import testing as sql
 from mailqueue.mail.send.context import SendAccount, SendWorkerSettings
 from mailqueue.mail.send.worker import SendWorker
 from mailqueue.senders import identity
@@ -94,7 +95,7 @@ async def _left(conn: Conn, sent: list[SentEmail], working: asyncio.Task[bool]) 
     loop = asyncio.get_running_loop()
     count, since = -1, loop.time()
     while True:
-        left = await fetch.maybe(conn, "next_unsent", {}, Unsent)
+        left = await fetch.maybe(conn, sql.NEXT_UNSENT, {}, Unsent)
         if left is None:
             return None
         if len(sent) != count:

@@ -14,6 +14,7 @@ from mailqueue.core.errors import Conflict
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import timed_events as sql
 from mailqueue.timed_events.model import AddedEvent, ClaimedEvent, FiredEvent, TimedEventFilter
 
 STALE = "MQ003"
@@ -26,28 +27,28 @@ async def fire(conn: Conn, rows: Sequence[ClaimedEvent]) -> list[FiredEvent]:
         "ids": arrays.uuids([row.id for row in rows]),
         "claims": arrays.integers([row.claim_no for row in rows]),
     }
-    return await fetch.many(conn, "fire_timed_events", values, FiredEvent)
+    return await fetch.many(conn, sql.FIRE_TIMED_EVENTS, values, FiredEvent)
 
 
 async def plan_birthdays(conn: Conn, *, limit: int) -> int:
     """Plan the birthdays of contacts whose rule or zone has changed; return how many."""
-    return await fetch.value(conn, "plan_birthdays", {"most": limit}, int)
+    return await fetch.value(conn, sql.PLAN_BIRTHDAYS, {"most": limit}, int)
 
 
 async def recompute(conn: Conn, *, limit: int) -> int:
     """Compute events by the present zone rules; return how many."""
-    return await fetch.value(conn, "recompute_timed_events", {"most": limit}, int)
+    return await fetch.value(conn, sql.RECOMPUTE_TIMED_EVENTS, {"most": limit}, int)
 
 
 async def end_delivered(conn: Conn, *, after: UUID | None, limit: int) -> UUID | None:
     """End events whose delivery has ended; return the last that was examined."""
     values = {"after": after, "most": limit}
-    return await fetch.maybe(conn, "end_delivered_timed_events", values, UUID)
+    return await fetch.maybe(conn, sql.END_DELIVERED_TIMED_EVENTS, values, UUID)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_timed_events_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_TIMED_EVENTS_PROJECT, {"project": project}, UUID)
 
 
 async def list_page(
@@ -75,7 +76,7 @@ async def list_page(
         "limit": limit,
     }
     one_status = project_id is not None and event_id is None and filters.status is not None
-    name = "list_timed_events_of_status" if one_status else "list_timed_events"
+    name = sql.LIST_TIMED_EVENTS_OF_STATUS if one_status else sql.LIST_TIMED_EVENTS
     return await fetch.many(conn, name, values, TimedEvent)
 
 
@@ -118,7 +119,7 @@ async def add(
     }
     with refusals(otherwise="at"):
         async with conn.transaction():
-            made = await fetch.one(conn, "add_timed_event", values, AddedEvent)
+            made = await fetch.one(conn, sql.ADD_TIMED_EVENT, values, AddedEvent)
             found = await list_page(
                 conn,
                 project_id,
@@ -147,7 +148,7 @@ async def change(
     }
     with _conflicts(), refusals(otherwise="change"):
         async with conn.transaction():
-            return await fetch.value(conn, "change_timed_event", values, bool)
+            return await fetch.value(conn, sql.CHANGE_TIMED_EVENT, values, bool)
 
 
 async def cancel(
@@ -161,12 +162,12 @@ async def cancel(
     values = {"project_id": project_id, "id": event_id, "version": version, "by": by}
     with _conflicts():
         async with conn.transaction():
-            return await fetch.value(conn, "cancel_timed_event", values, bool)
+            return await fetch.value(conn, sql.CANCEL_TIMED_EVENT, values, bool)
 
 
 async def find_rule(conn: Conn, project_id: UUID) -> BirthdayRule | None:
     """Return the birthday rule of a project; None where it has none."""
-    return await fetch.maybe(conn, "find_birthday_rule", {"project_id": project_id}, BirthdayRule)
+    return await fetch.maybe(conn, sql.FIND_BIRTHDAY_RULE, {"project_id": project_id}, BirthdayRule)
 
 
 async def put_rule(
@@ -196,13 +197,13 @@ async def put_rule(
     }
     with refusals(otherwise="local_time"):
         async with conn.transaction():
-            await fetch.run(conn, "put_birthday_rule", values)
+            await fetch.run(conn, sql.PUT_BIRTHDAY_RULE, values)
 
 
 async def remove_rule(conn: Conn, project_id: UUID, *, by: str) -> bool:
     """End the birthdays of a project; return False where it has none."""
     values = {"project_id": project_id, "by": by}
-    return await fetch.value(conn, "remove_birthday_rule", values, bool)
+    return await fetch.value(conn, sql.REMOVE_BIRTHDAY_RULE, values, bool)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import traces as sql
 from mailqueue.traces.model import SentStages, TraceCall, TracePage, TraceStep
 
 
@@ -14,7 +15,7 @@ async def begin_page(
 ) -> TracePage:
     """Take or keep the right to export, and return what is exported next."""
     values = {"holder": holder, "lease": lease, "max_age": max_age, "is_start": is_start}
-    return await fetch.one(conn, "begin_trace_page", values, TracePage)
+    return await fetch.one(conn, sql.BEGIN_TRACE_PAGE, values, TracePage)
 
 
 async def read_page(conn: Conn, page: TracePage, *, ratio: float, limit: int) -> list[TraceStep]:
@@ -26,13 +27,13 @@ async def read_page(conn: Conn, page: TracePage, *, ratio: float, limit: int) ->
         "ratio": ratio,
         "limit": limit,
     }
-    return await fetch.many(conn, "read_trace_page", values, TraceStep)
+    return await fetch.many(conn, sql.READ_TRACE_PAGE, values, TraceStep)
 
 
 async def read_stages(conn: Conn, email_ids: Sequence[UUID]) -> list[SentStages]:
     """Return what workers did at attempts of emails, in the order of time."""
     ids = arrays.uuids(email_ids)
-    return await fetch.many(conn, "read_send_stages", {"ids": ids}, SentStages)
+    return await fetch.many(conn, sql.READ_SEND_STAGES, {"ids": ids}, SentStages)
 
 
 async def read_calls(
@@ -43,7 +44,7 @@ async def read_calls(
     Those without `accepted_at` have no span, and end with the others.
     """
     values = {"ratio": ratio, "max_age": max_age, "limit": limit}
-    return await fetch.many(conn, "read_traced_calls", values, TraceCall)
+    return await fetch.many(conn, sql.READ_TRACED_CALLS, values, TraceCall)
 
 
 async def end_calls(conn: Conn, calls: Sequence[TraceCall]) -> None:
@@ -52,7 +53,7 @@ async def end_calls(conn: Conn, calls: Sequence[TraceCall]) -> None:
         "deliveries": [one.delivery_id for one in calls],
         "times": [one.tried_at for one in calls],
     }
-    await fetch.run(conn, "end_traced_calls", values)
+    await fetch.run(conn, sql.END_TRACED_CALLS, values)
 
 
 async def end_page(
@@ -77,9 +78,9 @@ async def end_page(
         "left_out": left_out,
         "error": error,
     }
-    return await fetch.value(conn, "end_trace_page", values, bool)
+    return await fetch.value(conn, sql.END_TRACE_PAGE, values, bool)
 
 
 async def release(conn: Conn, holder: UUID) -> None:
     """Let another process export at once."""
-    await fetch.run(conn, "release_trace_export", {"holder": holder})
+    await fetch.run(conn, sql.RELEASE_TRACE_EXPORT, {"holder": holder})

@@ -6,6 +6,7 @@ from psycopg import DataError, ProgrammingError
 
 from mailqueue.core.errors import InvalidField, Unavailable
 from mailqueue.db.fetch import Conn, many, maybe, one, run, value
+from mailqueue.db.statements import trap as sql
 from mailqueue.trap.model import CaughtMessage, Neighbours, TrapMessage, TrapSummary
 
 
@@ -26,7 +27,7 @@ async def add(conn: Conn, messages: Sequence[CaughtMessage]) -> None:
         "raw": [each.raw for each in messages],
     }
     try:
-        await run(conn, "add_trap_messages", params)
+        await run(conn, sql.ADD_TRAP_MESSAGES, params)
     except DataError as exc:
         raise InvalidField("message", "cannot be stored") from exc
     except ProgrammingError as exc:  # no schema yet, or no permission
@@ -43,7 +44,7 @@ async def list_page(
 ) -> list[TrapSummary]:
     """Return messages, newest first, with ids below `before` and above `after`."""
     bounds = {"pattern": _pattern(search), "before": before, "after": after, "limit": limit}
-    return await many(conn, "list_trap_messages", bounds, TrapSummary)
+    return await many(conn, sql.LIST_TRAP_MESSAGES, bounds, TrapSummary)
 
 
 async def read_page(
@@ -51,38 +52,38 @@ async def read_page(
 ) -> list[TrapMessage]:
     """Return whole messages, newest first, with ids below `before`."""
     bounds = {"pattern": _pattern(search), "before": before, "limit": limit}
-    return await many(conn, "read_trap_messages", bounds, TrapMessage)
+    return await many(conn, sql.READ_TRAP_MESSAGES, bounds, TrapMessage)
 
 
 async def find(conn: Conn, message_id: int) -> TrapMessage | None:
     """Return one message, or None."""
-    return await maybe(conn, "find_trap_message", {"id": message_id}, TrapMessage)
+    return await maybe(conn, sql.FIND_TRAP_MESSAGE, {"id": message_id}, TrapMessage)
 
 
 async def neighbours(conn: Conn, message_id: int) -> Neighbours:
     """Return the messages next to one, newer and older."""
-    return await one(conn, "find_trap_neighbours", {"id": message_id}, Neighbours)
+    return await one(conn, sql.FIND_TRAP_NEIGHBOURS, {"id": message_id}, Neighbours)
 
 
 async def count(conn: Conn, *, search: str = "") -> int:
     """Return the number of messages that match the search."""
-    return await value(conn, "count_trap_messages", {"pattern": _pattern(search)}, int)
+    return await value(conn, sql.COUNT_TRAP_MESSAGES, {"pattern": _pattern(search)}, int)
 
 
 async def find_oldest(conn: Conn, *, search: str, after: int | None) -> int | None:
     """Return the id of the oldest message above `after` that matches the search."""
     asked = {"pattern": _pattern(search), "after": after}
-    return await maybe(conn, "find_oldest_trap_message", asked, int)
+    return await maybe(conn, sql.FIND_OLDEST_TRAP_MESSAGE, asked, int)
 
 
 async def remove(conn: Conn, message_id: int) -> bool:
     """Delete one message; return whether there was one."""
-    return bool(await run(conn, "remove_trap_message", {"id": message_id}))
+    return bool(await run(conn, sql.REMOVE_TRAP_MESSAGE, {"id": message_id}))
 
 
 async def clear(conn: Conn) -> int:
     """Delete every message and return their number."""
-    return await run(conn, "clear_trap_messages")
+    return await run(conn, sql.CLEAR_TRAP_MESSAGES)
 
 
 def _pattern(search: str) -> str | None:

@@ -12,6 +12,10 @@ from uuid import UUID
 from mailqueue.contract.maintenance import Rotated
 from mailqueue.core.errors import ConfigError, NotFound, SealBroken
 from mailqueue.db.fetch import Conn
+from mailqueue.db.sql import ManyRows, NoRows
+from mailqueue.db.statements import vault as vault_sql
+from mailqueue.db.statements.events import inbound as inbound_sql
+from mailqueue.db.statements.watch import watch as watch_sql
 from mailqueue.vault import store, vault
 from mailqueue.vault.audit_keys import rotate_audit_keys
 from mailqueue.vault.masterkey import MasterKey
@@ -26,8 +30,8 @@ class SealedColumn(NamedTuple):
 
     table: str
     column: str
-    listed: str
-    replaced: str
+    listed: ManyRows
+    replaced: NoRows
 
 
 # Every column with sealed values; a test compares the list with the schema.
@@ -35,57 +39,62 @@ SEALED_COLUMNS = (
     SealedColumn(
         "sender_accounts",
         "smtp_password",
-        "list_sealed_smtp_passwords",
-        "replace_sealed_smtp_password",
+        vault_sql.LIST_SEALED_SMTP_PASSWORDS,
+        vault_sql.REPLACE_SEALED_SMTP_PASSWORD,
     ),
-    SealedColumn("dkim_keys", "private_key", "list_sealed_dkim_keys", "replace_sealed_dkim_key"),
+    SealedColumn(
+        "dkim_keys",
+        "private_key",
+        vault_sql.LIST_SEALED_DKIM_KEYS,
+        vault_sql.REPLACE_SEALED_DKIM_KEY,
+    ),
     SealedColumn(
         "inline_servers",
         "sealed",
-        "list_sealed_inline_servers",
-        "replace_sealed_inline_server",
+        vault_sql.LIST_SEALED_INLINE_SERVERS,
+        vault_sql.REPLACE_SEALED_INLINE_SERVER,
     ),
     SealedColumn(
         "inbound_endpoints",
         "sealed",
-        "list_sealed_inbound_endpoints",
-        "replace_sealed_inbound_endpoint",
+        inbound_sql.LIST_SEALED_INBOUND_ENDPOINTS,
+        inbound_sql.REPLACE_SEALED_INBOUND_ENDPOINT,
     ),
     SealedColumn(
         "tracking_keys",
         "sealed",
-        "list_sealed_tracking_keys",
-        "replace_sealed_tracking_key",
+        vault_sql.LIST_SEALED_TRACKING_KEYS,
+        vault_sql.REPLACE_SEALED_TRACKING_KEY,
     ),
     SealedColumn(
         "webhooks",
         "sealed_secret",
-        "list_sealed_webhook_secrets",
-        "replace_sealed_webhook_secret",
+        vault_sql.LIST_SEALED_WEBHOOK_SECRETS,
+        vault_sql.REPLACE_SEALED_WEBHOOK_SECRET,
     ),
     SealedColumn(
         "webhooks",
         "sealed_secret_previous",
-        "list_sealed_previous_webhook_secrets",
-        "replace_sealed_previous_webhook_secret",
+        vault_sql.LIST_SEALED_PREVIOUS_WEBHOOK_SECRETS,
+        vault_sql.REPLACE_SEALED_PREVIOUS_WEBHOOK_SECRET,
     ),
     SealedColumn(
         "mailboxes",
         "sealed_password",
-        "list_sealed_mailbox_passwords",
-        "replace_sealed_mailbox_password",
+        watch_sql.LIST_SEALED_MAILBOX_PASSWORDS,
+        watch_sql.REPLACE_SEALED_MAILBOX_PASSWORD,
     ),
     SealedColumn(
         "notification_channels",
         "sealed_token",
-        "list_sealed_channel_tokens",
-        "replace_sealed_channel_token",
+        watch_sql.LIST_SEALED_CHANNEL_TOKENS,
+        watch_sql.REPLACE_SEALED_CHANNEL_TOKEN,
     ),
     SealedColumn(
         "notification_channels",
         "sealed_signing_secret",
-        "list_sealed_signing_secrets",
-        "replace_sealed_signing_secret",
+        watch_sql.LIST_SEALED_SIGNING_SECRETS,
+        watch_sql.REPLACE_SEALED_SIGNING_SECRET,
     ),
 )
 

@@ -12,6 +12,7 @@ from mailqueue.core.outcome import Defer, Done, Failed, Outcome, Retry
 from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.trace_context import call_span_id, parse_traceparent
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import webhooks as sql
 from mailqueue.ports.webhook import Poster
 from mailqueue.queue.handler import Call, Handler, Settled
 from mailqueue.vault.masterkey import MasterKey
@@ -39,7 +40,7 @@ class WebhookHandler(Handler[ClaimedDelivery, CallResult]):
     """Calls endpoints; calls are logged by the statement that settles them."""
 
     row = ClaimedDelivery
-    claims_by = "claim_webhook_calls"
+    claims_by = sql.CLAIM_WEBHOOK_CALLS
 
     def __init__(self, tools: WebhookTools) -> None:
         self._poster = tools.poster

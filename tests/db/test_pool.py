@@ -14,6 +14,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.durable import FRESH_SECONDS
 from mailqueue.db.fetch import Conn, many
 from mailqueue.db.pool import Pool, borrow, connect, open_pool
+from mailqueue.db.statements import schema as sql
 from mailqueue.embedded.ports import free_port
 from mailqueue.settings.environment import DatabaseSettings, DatabaseSource, Pooler
 
@@ -182,7 +183,7 @@ async def test_behind_a_transaction_pooler_nothing_is_prepared(shared_db: str) -
 
     async with connect(settings) as conn:
         for _ in range(8):
-            await many(conn, "list_roles", {"names": ["x"]}, str)
+            await many(conn, sql.LIST_ROLES, {"names": ["x"]}, str)
         found = await conn.execute("SELECT count(*) FROM pg_prepared_statements")
         assert await found.fetchone() == (0,)
 

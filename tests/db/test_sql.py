@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from mailqueue.db.sql import SQL, RowCount, StatementError, read_statements
+from mailqueue.db.sql import RowCount, StatementError, read_statements
+from mailqueue.db.statements import schema as schema_sql
 
 
 def folder_with(tmp_path: Path, text: str) -> Path:
@@ -56,4 +57,4 @@ def test_slots_are_filled_with_quoted_names(tmp_path: Path) -> None:
 
 
 def test_the_product_brings_its_statements() -> None:
-    assert SQL["record_migration"].gives is RowCount.RUN
+    assert schema_sql.RECORD_MIGRATION.gives is RowCount.RUN

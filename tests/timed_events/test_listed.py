@@ -7,7 +7,7 @@ from psycopg import sql
 
 from mailqueue.contract.automation.timed_events import TimedEventStatus
 from mailqueue.db.fetch import Conn
-from mailqueue.db.sql import SQL
+from mailqueue.db.statements import timed_events as timed_events_sql
 from mailqueue.timed_events import events as verbs
 from mailqueue.timed_events.model import TimedEventFilter
 from tests import make
@@ -55,7 +55,7 @@ async def test_the_events_of_a_status_are_listed_newest_first(
 async def test_the_list_of_a_status_reads_its_index(conn: Conn) -> None:
     project = await make.project_named(conn)
     await fill(conn)
-    text = SQL["list_timed_events_of_status"].query.decode()
+    text = timed_events_sql.LIST_TIMED_EVENTS_OF_STATUS.query.decode()
     names = dict.fromkeys(re.findall(r"%\((\w+)\)s", text))  # in the order of the parameters
     types = {"limit": "bigint", "kind": "text", "status": "text"}
     types |= {"since": "timestamptz", "until": "timestamptz"}

@@ -15,6 +15,7 @@ from mailqueue.admin.users.model import (
 from mailqueue.contract.admin import ConsoleUser, ProjectMember
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.users import users as sql
 
 
 async def add(
@@ -36,44 +37,44 @@ async def add(
     params = {"name": name, "role": role, "sees_all": sees_all, "projects": list(projects)}
     with refusals(otherwise=""):
         return await value(
-            conn, "add_console_user", params | {"link": link_hash, "until": until, "by": by}, UUID
+            conn, sql.ADD_CONSOLE_USER, params | {"link": link_hash, "until": until, "by": by}, UUID
         )
 
 
 async def first_link(conn: Conn, link_hash: bytes, *, until: datetime, by: str) -> str | None:
     """Renew the link of the first superadmin; return the name, None once one has a password."""
     return await maybe(
-        conn, "first_console_link", {"link": link_hash, "until": until, "by": by}, str
+        conn, sql.FIRST_CONSOLE_LINK, {"link": link_hash, "until": until, "by": by}, str
     )
 
 
 async def link(conn: Conn, name: str, link_hash: bytes, *, until: datetime, by: str) -> bool:
     """Replace the link of a user; return False if there is no such user."""
     params = {"name": name, "link": link_hash, "until": until, "by": by}
-    return await value(conn, "link_console_user", params, bool)
+    return await value(conn, sql.LINK_CONSOLE_USER, params, bool)
 
 
 async def reset(conn: Conn, name: str, link_hash: bytes, *, until: datetime, by: str) -> bool:
     """Replace the link that a user asked for; return False if no such user has a password here."""
     params = {"name": name, "link": link_hash, "until": until, "by": by}
-    return await value(conn, "reset_console_user", params, bool)
+    return await value(conn, sql.RESET_CONSOLE_USER, params, bool)
 
 
 async def find_link(conn: Conn, link_hash: bytes) -> str | None:
     """Return the name of the user of a valid link."""
-    return await maybe(conn, "find_console_link", {"link": link_hash}, str)
+    return await maybe(conn, sql.FIND_CONSOLE_LINK, {"link": link_hash}, str)
 
 
 async def set_password_by_link(conn: Conn, link_hash: bytes, password_hash: str) -> str | None:
     """Set a password by a valid link; return the name of its user."""
     params = {"link": link_hash, "password_hash": password_hash}
-    return await maybe(conn, "set_password_by_link", params, str)
+    return await maybe(conn, sql.SET_PASSWORD_BY_LINK, params, str)
 
 
 async def change_password(conn: Conn, user: UUID, *, session: UUID, password_hash: str) -> bool:
     """Replace a password and end the other sessions; return False if there is no such user."""
     params = {"user": user, "session": session, "password_hash": password_hash}
-    return await value(conn, "change_console_password", params, bool)
+    return await value(conn, sql.CHANGE_CONSOLE_PASSWORD, params, bool)
 
 
 async def change(
@@ -93,17 +94,17 @@ async def change(
     params = {"name": name, "role": role, "sees_all": sees_all, "by": by}
     listed = None if projects is None else list(projects)
     with refusals(otherwise=""):
-        return await value(conn, "change_console_user", params | {"projects": listed}, bool)
+        return await value(conn, sql.CHANGE_CONSOLE_USER, params | {"projects": listed}, bool)
 
 
 async def remove(conn: Conn, name: str, *, by: str) -> bool:
     """Remove a user; return False if there is no such user."""
-    return await value(conn, "remove_console_user", {"name": name, "by": by}, bool)
+    return await value(conn, sql.REMOVE_CONSOLE_USER, {"name": name, "by": by}, bool)
 
 
 async def list_users(conn: Conn) -> list[ConsoleUser]:
     """Return users by name, removed ones last."""
-    return await many(conn, "list_console_users", None, ConsoleUser)
+    return await many(conn, sql.LIST_CONSOLE_USERS, None, ConsoleUser)
 
 
 async def find_user_of_issuer(
@@ -124,7 +125,7 @@ async def find_user_of_issuer(
         "sees_all": grant is not None and not grant.projects,
         "projects": list(grant.projects) if grant else [],
     }
-    return await maybe(conn, "find_user_of_issuer", params | granted, UUID)
+    return await maybe(conn, sql.FIND_USER_OF_ISSUER, params | granted, UUID)
 
 
 async def list_members(
@@ -141,7 +142,7 @@ async def list_members(
     Names are compared in lower case.
     """
     params = {"project": project, "limit": limit, "after": after, "user": user, "name": name}
-    return await many(conn, "list_console_members", params, ProjectMember)
+    return await many(conn, sql.LIST_CONSOLE_MEMBERS, params, ProjectMember)
 
 
 async def remove_member(conn: Conn, project: UUID, user: UUID, *, by: str) -> bool:
@@ -152,12 +153,12 @@ async def remove_member(conn: Conn, project: UUID, user: UUID, *, by: str) -> bo
     """
     params = {"project": project, "user": user, "by": by}
     with refusals(otherwise=""):
-        return await value(conn, "remove_console_member", params, bool)
+        return await value(conn, sql.REMOVE_CONSOLE_MEMBER, params, bool)
 
 
 async def find_login(conn: Conn, name: str, *, browser_hash: bytes) -> Login | None:
     """Return the password of the user of that name; None without one."""
-    return await maybe(conn, "find_console_login", {"name": name, "browser": browser_hash}, Login)
+    return await maybe(conn, sql.FIND_CONSOLE_LOGIN, {"name": name, "browser": browser_hash}, Login)
 
 
 async def take_attempt(
@@ -165,7 +166,7 @@ async def take_attempt(
 ) -> float | None:
     """Count an attempt; return the seconds until it may be judged, None if there are too many."""
     params = {"client": client_hash, "seconds": seconds, "burst": burst, "wait": wait}
-    return await maybe(conn, "take_console_attempt", params, float)
+    return await maybe(conn, sql.TAKE_CONSOLE_ATTEMPT, params, float)
 
 
 async def begin_session(
@@ -188,7 +189,7 @@ async def begin_session(
     params = {"user": user, "password_hash": password_hash, "token": token_hash}
     client = {"browser": browser_hash, "address": address, "user_agent": user_agent}
     whole = {"lasts": lasts, "is_whole": is_whole}
-    return await maybe(conn, "begin_console_session", params | client | whole, UUID)
+    return await maybe(conn, sql.BEGIN_CONSOLE_SESSION, params | client | whole, UUID)
 
 
 async def find_session(
@@ -196,7 +197,7 @@ async def find_session(
 ) -> Session | None:
     """Return the valid session of a token; `is_use` is whether its idle time begins anew."""
     params = {"token": token_hash, "idle": idle, "recent": recent, "is_use": is_use}
-    return await maybe(conn, "find_console_session", params, Session)
+    return await maybe(conn, sql.FIND_CONSOLE_SESSION, params, Session)
 
 
 async def confirm_session(
@@ -214,7 +215,7 @@ async def confirm_session(
     """
     params = {"session": session, "password_hash": password_hash, "is_whole": is_whole}
     return await value(
-        conn, "confirm_console_session", params | {"issuer": issuer, "subject": subject}, bool
+        conn, sql.CONFIRM_CONSOLE_SESSION, params | {"issuer": issuer, "subject": subject}, bool
     )
 
 
@@ -223,19 +224,19 @@ async def recheck_sessions(
 ) -> list[SessionAccess]:
     """Return what the users of valid sessions see, each by its place from 1."""
     params = {"tokens": tokens, "projects": projects, "idle": idle}
-    return await many(conn, "recheck_console_sessions", params, SessionAccess)
+    return await many(conn, sql.RECHECK_CONSOLE_SESSIONS, params, SessionAccess)
 
 
 async def list_sessions(conn: Conn, user: UUID, *, idle: timedelta) -> list[ListedSession]:
     """Return the sessions of a user that may still be used, the latest used first."""
     params = {"user": user, "idle": idle}
-    return await many(conn, "list_console_sessions", params, ListedSession)
+    return await many(conn, sql.LIST_CONSOLE_SESSIONS, params, ListedSession)
 
 
 async def end_sessions(conn: Conn, user: UUID, *, session: UUID | None, by: str) -> int:
     """End one session of a user, or all; return how many had not ended."""
     params = {"user": user, "session": session, "by": by}
-    return await value(conn, "end_console_sessions", params, int)
+    return await value(conn, sql.END_CONSOLE_SESSIONS, params, int)
 
 
 async def list_projects(
@@ -243,12 +244,12 @@ async def list_projects(
 ) -> list[SeenProject]:
     """Return the projects that a user sees, by name."""
     params = {"user": user, "text": text, "after": after, "limit": limit}
-    return await many(conn, "list_projects_of_user", params, SeenProject)
+    return await many(conn, sql.LIST_PROJECTS_OF_USER, params, SeenProject)
 
 
 async def find_project(conn: Conn, user: UUID, name: str) -> SeenProject | None:
     """Return a project that a user sees, by name."""
-    return await maybe(conn, "find_project_of_user", {"user": user, "name": name}, SeenProject)
+    return await maybe(conn, sql.FIND_PROJECT_OF_USER, {"user": user, "name": name}, SeenProject)
 
 
 async def take_action(conn: Conn, token_hash: bytes, form: str | None) -> bool:
@@ -256,4 +257,4 @@ async def take_action(conn: Conn, token_hash: bytes, form: str | None) -> bool:
 
     Transactions that name the same `form` wait for each other.
     """
-    return await value(conn, "take_console_action", {"token": token_hash, "form": form}, bool)
+    return await value(conn, sql.TAKE_CONSOLE_ACTION, {"token": token_hash, "form": form}, bool)

@@ -20,6 +20,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import part_refusals, refusals
+from mailqueue.db.statements.analytics import ab_tests as sql
 
 
 class TakenTest(NamedTuple):
@@ -45,7 +46,7 @@ async def create(conn: Conn, project: str, wanted: Mapping[str, Any], *, by: str
     asked = {"project": project, "test": Jsonb({**wanted, "options": options}), "by": by}
     try:
         with refusals():
-            return await fetch.value(conn, "create_ab_test", asked, UUID)
+            return await fetch.value(conn, sql.CREATE_AB_TEST, asked, UUID)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
@@ -62,7 +63,7 @@ async def add(
     asked = {"project": project, "id": test_id, "recipients": Jsonb(list(recipients))}
     try:
         with part_refusals():
-            return await fetch.many(conn, "add_ab_test_recipients", asked, AbTestRecipient)
+            return await fetch.many(conn, sql.ADD_AB_TEST_RECIPIENTS, asked, AbTestRecipient)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
@@ -72,13 +73,13 @@ async def page(
 ) -> list[AbTestSummary]:
     """Return tests of a project, or of all, newest first."""
     asked = {"project_id": project_id, "before": before, "limit": limit}
-    return await fetch.many(conn, "list_ab_tests", asked, AbTestSummary)
+    return await fetch.many(conn, sql.LIST_AB_TESTS, asked, AbTestSummary)
 
 
 async def find(conn: Conn, project_id: UUID | None, test_id: UUID) -> AbTest | None:
     """Return a test with its variants, or None if there is none."""
     asked = {"project_id": project_id, "id": test_id}
-    found = await fetch.maybe(conn, "find_ab_test", asked, AbTest)
+    found = await fetch.maybe(conn, sql.FIND_AB_TEST, asked, AbTest)
     return None if found is None else replace(found, variants=_variants_of(found.variants))
 
 
@@ -90,19 +91,19 @@ async def decide(conn: Conn, project_id: UUID, test_id: UUID, *, variant: str, b
     """
     asked = {"project_id": project_id, "id": test_id, "variant": variant, "by": by}
     with refusals():
-        return await fetch.value(conn, "decide_ab_test", asked, bool)
+        return await fetch.value(conn, sql.DECIDE_AB_TEST, asked, bool)
 
 
 async def cancel(conn: Conn, project_id: UUID, test_id: UUID, *, by: str) -> bool:
     """Cancel a test; return False where it is over or cancelled already."""
     asked = {"project_id": project_id, "id": test_id, "by": by}
-    return await fetch.value(conn, "cancel_ab_test", asked, bool)
+    return await fetch.value(conn, sql.CANCEL_AB_TEST, asked, bool)
 
 
 async def take(conn: Conn, test_id: UUID, *, claim_no: int) -> TakenTest:
     """Return what is to be done about a test, whose row stays locked."""
     asked = {"id": test_id, "claim_no": claim_no}
-    return await fetch.one(conn, "take_ab_test", asked, TakenTest)
+    return await fetch.one(conn, sql.TAKE_AB_TEST, asked, TakenTest)
 
 
 async def record(
@@ -119,7 +120,7 @@ async def record(
         "clicked": taken.clicked,
         "p_values": list(answer.p_values),
     }
-    await fetch.run(conn, "record_ab_test", asked)
+    await fetch.run(conn, sql.RECORD_AB_TEST, asked)
 
 
 async def advance(conn: Conn, test_id: UUID, *, claim_no: int, limit: int) -> str:
@@ -131,7 +132,7 @@ async def advance(conn: Conn, test_id: UUID, *, claim_no: int, limit: int) -> st
     """
     asked = {"id": test_id, "claim_no": claim_no, "limit": limit}
     with part_refusals():
-        return await fetch.value(conn, "continue_ab_test", asked, str)
+        return await fetch.value(conn, sql.CONTINUE_AB_TEST, asked, str)
 
 
 def _variants_of(rows: Sequence[Any]) -> list[AbTestVariant]:

@@ -12,6 +12,7 @@ from mailqueue.core.errors import Conflict, InvalidField, ProjectFull, Unavailab
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import part_refusals
+from mailqueue.db.statements.analytics import exports as sql
 
 
 async def begin(
@@ -41,7 +42,7 @@ async def begin(
         "by": by,
     }
     try:
-        return await fetch.value(conn, "begin_export", asked, UUID)
+        return await fetch.value(conn, sql.BEGIN_EXPORT, asked, UUID)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
@@ -49,7 +50,7 @@ async def begin(
 async def delete(conn: Conn, project_id: UUID, export_id: UUID, *, by: str) -> bool:
     """Delete the file of an export; return False where it is gone already."""
     asked = {"project_id": project_id, "id": export_id, "by": by}
-    return await fetch.value(conn, "delete_export", asked, bool)
+    return await fetch.value(conn, sql.DELETE_EXPORT, asked, bool)
 
 
 async def page(
@@ -57,20 +58,20 @@ async def page(
 ) -> list[DataExport]:
     """Return exports of a project, or of all, newest first."""
     asked = {"project_id": project_id, "before": before, "limit": limit}
-    return [_typed(one) for one in await fetch.many(conn, "list_exports", asked, DataExport)]
+    return [_typed(one) for one in await fetch.many(conn, sql.LIST_EXPORTS, asked, DataExport)]
 
 
 async def find(conn: Conn, project_id: UUID | None, export_id: UUID) -> DataExport | None:
     """Return an export, or None if there is none."""
     asked = {"project_id": project_id, "id": export_id}
-    found = await fetch.maybe(conn, "find_export", asked, DataExport)
+    found = await fetch.maybe(conn, sql.FIND_EXPORT, asked, DataExport)
     return None if found is None else _typed(found)
 
 
 async def offers_data(conn: Conn, project_id: UUID, email_id: UUID) -> bool:
     """Return whether the recipient of an email may ask for what is stored about them."""
     asked = {"project_id": project_id, "email_id": email_id}
-    return await fetch.value(conn, "offers_data", asked, bool)
+    return await fetch.value(conn, sql.OFFERS_DATA, asked, bool)
 
 
 async def ask_for_data(
@@ -85,7 +86,7 @@ async def ask_for_data(
     }
     try:
         with part_refusals():
-            return await fetch.value(conn, "ask_for_data", asked, str)
+            return await fetch.value(conn, sql.ASK_FOR_DATA, asked, str)
     except (InvalidField, ProjectFull, Conflict, ObjectInUse) as exc:
         raise Unavailable("the link to a person's data cannot be sent now") from exc
 
@@ -93,7 +94,7 @@ async def ask_for_data(
 async def find_of_email(conn: Conn, project_id: UUID, email_id: UUID) -> UUID | None:
     """Return the id of the export that the link of an email leads to."""
     asked = {"project_id": project_id, "email_id": email_id}
-    return await fetch.maybe(conn, "find_export_of_email", asked, UUID)
+    return await fetch.maybe(conn, sql.FIND_EXPORT_OF_EMAIL, asked, UUID)
 
 
 async def read_page(
@@ -101,7 +102,7 @@ async def read_page(
 ) -> ExportPage:
     """Return the next page of an export, which stays locked until the transaction ends."""
     asked = {"id": export_id, "claim_no": claim_no, "limit": limit, "max_bytes": max_bytes}
-    return await fetch.one(conn, "read_export_page", asked, ExportPage)
+    return await fetch.one(conn, sql.READ_EXPORT_PAGE, asked, ExportPage)
 
 
 async def write_part(
@@ -124,24 +125,24 @@ async def write_part(
         "bytes": size,
         "data": data,
     }
-    await fetch.run(conn, "write_export_part", asked)
+    await fetch.run(conn, sql.WRITE_EXPORT_PART, asked)
 
 
 async def end(conn: Conn, export_id: UUID, *, state: str, error: str | None) -> None:
     """Insert the audit event of the end of an export."""
-    await fetch.run(conn, "end_export", {"id": export_id, "state": state, "error": error})
+    await fetch.run(conn, sql.END_EXPORT, {"id": export_id, "state": state, "error": error})
 
 
 async def read_part(conn: Conn, project_id: UUID, export_id: UUID, number: int) -> bytes | None:
     """Return a part of the file of an export, compressed; None where it is gone."""
     asked = {"project_id": project_id, "id": export_id, "number": number}
-    return await fetch.maybe(conn, "read_export_part", asked, bytes)
+    return await fetch.maybe(conn, sql.READ_EXPORT_PART, asked, bytes)
 
 
 async def note_fetched(conn: Conn, project_id: UUID, export_id: UUID, *, by: str) -> None:
     """Insert the audit event that the file of an export was fetched."""
     asked = {"project_id": project_id, "id": export_id, "by": by}
-    await fetch.run(conn, "note_export_fetched", asked)
+    await fetch.run(conn, sql.NOTE_EXPORT_FETCHED, asked)
 
 
 def _typed(found: DataExport) -> DataExport:

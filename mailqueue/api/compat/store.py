@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, run
+from mailqueue.db.statements.emails import compat as sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ async def keep_batch(
 ) -> None:
     """Store the mails of one request as a batch whose id is that of the first."""
     asked = {"project_id": project_id, "ids": list(ids), "subject": subject, "by": by}
-    await run(conn, "keep_batch", asked)
+    await run(conn, sql.KEEP_BATCH, asked)
 
 
 async def reschedule(
@@ -58,19 +59,19 @@ async def reschedule(
     mail.
     """
     asked = {"id": email_id, "project_id": project_id, "at": at, "by": by}
-    return await maybe(conn, "reschedule_email", asked, Rescheduled)
+    return await maybe(conn, sql.RESCHEDULE_EMAIL, asked, Rescheduled)
 
 
 async def list_newer_ids(conn: Conn, after: UUID, *, project_id: UUID, limit: int) -> list[UUID]:
     """Return the ids of the mails accepted after one, oldest first."""
     asked = {"project_id": project_id, "after": after, "limit": limit}
-    return await many(conn, "list_newer_ids", asked, UUID)
+    return await many(conn, sql.LIST_NEWER_IDS, asked, UUID)
 
 
 async def list_named(conn: Conn, ids: Sequence[UUID], *, project_id: UUID) -> list[NamedEmail]:
     """Return mails by their ids, newest first."""
     asked = {"project_id": project_id, "ids": list(ids)}
-    return await many(conn, "list_named_emails", asked, NamedEmail)
+    return await many(conn, sql.LIST_NAMED_EMAILS, asked, NamedEmail)
 
 
 async def list_recipients(
@@ -78,4 +79,4 @@ async def list_recipients(
 ) -> list[OneRecipient]:
     """Return the recipients of those mails that have several, in order."""
     asked = {"project_id": project_id, "ids": list(ids)}
-    return await many(conn, "list_recipients_of_emails", asked, OneRecipient)
+    return await many(conn, sql.LIST_RECIPIENTS_OF_EMAILS, asked, OneRecipient)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.db.fetch import Conn, maybe
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import batches as sql
 
 
 class ChangedEmail(NamedTuple):
@@ -35,7 +36,7 @@ async def change(
     """Change time or priority of a mail of a project; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "at": at, "priority": priority, "by": by}
     with refusals():
-        return await maybe(conn, "change_email", asked, ChangedEmail)
+        return await maybe(conn, sql.CHANGE_EMAIL, asked, ChangedEmail)
 
 
 async def act_on_batch(
@@ -44,10 +45,10 @@ async def act_on_batch(
     """Cancel, hold or release the mails of a batch; return None if there is no such batch."""
     asked = {"id": batch_id, "project_id": project_id, "action": action, "reason": reason}
     with refusals():
-        return await maybe(conn, "act_on_batch", asked | {"by": by}, ActedOnBatch)
+        return await maybe(conn, sql.ACT_ON_BATCH, asked | {"by": by}, ActedOnBatch)
 
 
 async def find_sender_name(conn: Conn, sender: str, *, project_id: UUID) -> str | None:
     """Return the name of the sender account that has this id or name."""
     asked = {"given": sender, "project_id": project_id}
-    return await maybe(conn, "find_sender_name", asked, str)
+    return await maybe(conn, sql.FIND_SENDER_NAME, asked, str)

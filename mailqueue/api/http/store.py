@@ -9,6 +9,8 @@ from psycopg.errors import LockNotAvailable
 
 from mailqueue.api.http.responses import Busy
 from mailqueue.db.fetch import Conn, maybe, run
+from mailqueue.db.statements.emails import api as api_sql
+from mailqueue.db.statements.projects import rate_limit as rate_limit_sql
 
 DUPLICATE_WAIT = "10s"
 """Time to wait for a concurrent request with the same idempotency key; then 409."""
@@ -51,17 +53,20 @@ async def reserve_response(conn: Conn, kept: ReservedKey) -> Earlier | None:
     """
     params = {"project_id": kept.owner, "key": kept.key}
     more = {"request_key": kept.request_key, "is_test": kept.is_test}
-    await run(conn, "wait_for_locks", {"wait": DUPLICATE_WAIT})
+    await run(conn, rate_limit_sql.WAIT_FOR_LOCKS, {"wait": DUPLICATE_WAIT})
     try:
         is_free = await maybe(
-            conn, "claim_answer", {**params, **more, "fingerprint": kept.fingerprint}, bool
+            conn,
+            rate_limit_sql.CLAIM_ANSWER,
+            {**params, **more, "fingerprint": kept.fingerprint},
+            bool,
         )
     except LockNotAvailable:
         raise Busy("a request with this Idempotency-Key is in progress; try again") from None
-    await run(conn, "wait_for_locks", {"wait": "0"})
+    await run(conn, rate_limit_sql.WAIT_FOR_LOCKS, {"wait": "0"})
     if is_free is False:
         raise UsedByEmail
-    return None if is_free else await maybe(conn, "read_answer", params, Earlier)
+    return None if is_free else await maybe(conn, rate_limit_sql.READ_ANSWER, params, Earlier)
 
 
 async def store_response(
@@ -75,7 +80,7 @@ async def store_response(
         "content_type": content_type,
         "body": body,
     }
-    await run(conn, "keep_answer", params)
+    await run(conn, rate_limit_sql.KEEP_ANSWER, params)
 
 
 async def release_response(conn: Conn, kept: ReservedKey) -> None:
@@ -86,9 +91,9 @@ async def release_response(conn: Conn, kept: ReservedKey) -> None:
         "request_key": kept.request_key,
         "is_test": kept.is_test,
     }
-    await run(conn, "give_back_answer", params)
+    await run(conn, rate_limit_sql.GIVE_BACK_ANSWER, params)
 
 
 async def find_refusal(conn: Conn) -> str | None:
     """Return why emails are not accepted now; None if they are."""
-    return await maybe(conn, "find_refusal", None, str)
+    return await maybe(conn, api_sql.FIND_REFUSAL, None, str)

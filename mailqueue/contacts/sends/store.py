@@ -13,6 +13,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import part_refusals, refusals
+from mailqueue.db.statements.contacts import sends as sql
 
 
 async def expand(
@@ -41,14 +42,14 @@ async def expand(
     }
     try:
         with refusals():
-            return await fetch.value(conn, "expand_list", asked, UUID)
+            return await fetch.value(conn, sql.EXPAND_LIST, asked, UUID)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
 
 async def find_batch(conn: Conn, send_id: UUID) -> UUID:
     """Return the id of the batch of a send."""
-    return await fetch.value(conn, "find_batch_of_send", {"id": send_id}, UUID)
+    return await fetch.value(conn, sql.FIND_BATCH_OF_SEND, {"id": send_id}, UUID)
 
 
 async def count(
@@ -66,13 +67,13 @@ async def count(
         "checked": checked,
     }
     with refusals():
-        return await fetch.one(conn, "count_list", asked, ListCount)
+        return await fetch.one(conn, sql.COUNT_LIST, asked, ListCount)
 
 
 async def find_contact_ids(conn: Conn, project_id: UUID, addresses: Sequence[str]) -> list[UUID]:
     """Return the ids of the contacts with these addresses, in any spelling."""
     asked = {"project_id": project_id, "addresses": list(addresses)}
-    found: list[UUID] = await fetch.value(conn, "find_contact_ids", asked, list)
+    found: list[UUID] = await fetch.value(conn, sql.FIND_CONTACT_IDS, asked, list)
     return found
 
 
@@ -86,4 +87,4 @@ async def advance(conn: Conn, *, send_id: UUID, claim_no: int, limit: int) -> st
     """
     asked = {"id": send_id, "claim_no": claim_no, "limit": limit}
     with part_refusals():
-        return await fetch.value(conn, "continue_list_send", asked, str)
+        return await fetch.value(conn, sql.CONTINUE_LIST_SEND, asked, str)

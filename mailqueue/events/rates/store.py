@@ -6,13 +6,14 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.contract.senders import BounceRates
 from mailqueue.db.fetch import Conn, many, run
+from mailqueue.db.statements.events import events as sql
 from mailqueue.senders.model import SenderAccount
 
 
 async def list_rates(conn: Conn, *, project: str | None, account: int | None) -> list[BounceRates]:
     """Return the rates of accounts, by project and name."""
     return await many(
-        conn, "list_sender_rates", {"project": project, "account": account}, BounceRates
+        conn, sql.LIST_SENDER_RATES, {"project": project, "account": account}, BounceRates
     )
 
 
@@ -25,11 +26,11 @@ async def set_thresholds(
     by: str,
 ) -> None:
     """Set all thresholds of an account, with an audit record."""
-    await run(conn, "set_sender_thresholds", {"id": account.id, **thresholds})
+    await run(conn, sql.SET_SENDER_THRESHOLDS, {"id": account.id, **thresholds})
     params = {
         "project_id": account.project_id,
         "by": by,
         "subject": f"sender {account.name}",
         "detail": Jsonb(dict(changed)),
     }
-    await run(conn, "note_sender_thresholds", params)
+    await run(conn, sql.NOTE_SENDER_THRESHOLDS, params)

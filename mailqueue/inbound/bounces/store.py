@@ -5,6 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.statements.events import bounces as sql
 
 
 class BouncedMail(NamedTuple):
@@ -25,7 +26,7 @@ async def find_by_id(
         "project_id": project_id,
         "recipients": list[str](),
     }
-    return await maybe(conn, "find_bounced_mail", params, BouncedMail)
+    return await maybe(conn, sql.FIND_BOUNCED_MAIL, params, BouncedMail)
 
 
 async def find_by_message_id(
@@ -42,15 +43,15 @@ async def find_by_message_id(
         "project_id": project_id,
         "recipients": list(recipients),
     }
-    return await maybe(conn, "find_bounced_mail", params, BouncedMail)
+    return await maybe(conn, sql.FIND_BOUNCED_MAIL, params, BouncedMail)
 
 
 async def is_ignored(conn: Conn, project_id: UUID, senders: Sequence[str]) -> bool:
     """Return whether a rule of a project names one of the senders, or its domain."""
     params = {"project_id": project_id, "senders": list(senders)}
-    return await value(conn, "is_bounce_ignored", params, bool)
+    return await value(conn, sql.IS_BOUNCE_IGNORED, params, bool)
 
 
 async def list_domains(conn: Conn) -> list[str]:
     """Return the bounce domains of all projects."""
-    return await many(conn, "list_bounce_domains", None, str)
+    return await many(conn, sql.LIST_BOUNCE_DOMAINS, None, str)

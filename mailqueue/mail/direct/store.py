@@ -17,6 +17,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import direct as sql
 from mailqueue.mail.accept.store.batches import SharedRow, shared_values
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, NewBatch, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
@@ -62,7 +63,7 @@ async def begin(
     asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
     try:
         with refusals():
-            begun = await fetch.one(conn, "begin_inline", asked, StartedEmail)
+            begun = await fetch.one(conn, sql.BEGIN_INLINE, asked, StartedEmail)
     except ConfigurationLimitExceeded as exc:
         why, seconds = exc.diag.message_primary or "", exc.diag.message_detail
         if not seconds:
@@ -138,7 +139,7 @@ async def queue(
     """
     asked = {"project": project, "message": Jsonb(message), "id": server_id, "sealed": sealed}
     with refusals():
-        return await fetch.one(conn, "queue_inline", asked, QueuedInline)
+        return await fetch.one(conn, sql.QUEUE_INLINE, asked, QueuedInline)
 
 
 async def queue_shared(
@@ -161,24 +162,24 @@ async def queue_shared(
         "sealed": list(servers.values()),
     }
     with refusals():
-        return await fetch.many(conn, "queue_shared_inline", asked, SharedRow)
+        return await fetch.many(conn, sql.QUEUE_SHARED_INLINE, asked, SharedRow)
 
 
 async def begin_queued(conn: Conn, server_id: UUID, claim_no: int) -> BegunQueued:
     """Mark the email of a claimed row, or return why it is not sent now."""
     asked = {"server": server_id, "claim": claim_no, **_here()}
-    return await fetch.one(conn, "begin_custom_smtp", asked, BegunQueued)
+    return await fetch.one(conn, sql.BEGIN_CUSTOM_SMTP, asked, BegunQueued)
 
 
 async def read_due(conn: Conn, server_ids: Sequence[UUID]) -> dict[UUID, datetime]:
     """Return when the emails that are still to be sent are due, by the id of their servers."""
-    found = await fetch.many(conn, "due_inline", {"ids": arrays.uuids(server_ids)}, Due)
+    found = await fetch.many(conn, sql.DUE_INLINE, {"ids": arrays.uuids(server_ids)}, Due)
     return {one.id: one.run_at for one in found}
 
 
 async def sweep(conn: Conn) -> int:
     """Delete servers whose mail is finished, held or expired; return their number."""
-    return await fetch.value(conn, "sweep_inline_servers", None, int)
+    return await fetch.value(conn, sql.SWEEP_INLINE_SERVERS, None, int)
 
 
 async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
@@ -202,7 +203,7 @@ async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
         "conversation": done.conversation,
         **recipient_columns(done.recipients),
     }
-    return await fetch.value(conn, "settle_inline", asked, bool)
+    return await fetch.value(conn, sql.SETTLE_INLINE, asked, bool)
 
 
 def _here() -> dict[str, Any]:

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.mail import attachments as attachments_sql
+from mailqueue.db.statements.mail import batches as batches_sql
 from mailqueue.mail.model import StoredFile
 
 
@@ -23,7 +25,7 @@ async def read_message_source(
 ) -> dict[str, Any] | None:
     """Return an email of a project with all that is needed to build its message."""
     return await fetch.maybe(
-        conn, "read_message_source", {"project_id": project_id, "id": email_id}, dict
+        conn, batches_sql.READ_MESSAGE_SOURCE, {"project_id": project_id, "id": email_id}, dict
     )
 
 
@@ -32,9 +34,11 @@ async def files_of(
 ) -> list[StoredFile]:
     """Return files of a project by id; `days` are the days they were stored on."""
     asked = {"project_id": project_id, "ids": ids, "days": days}
-    return await fetch.many(conn, "files_of", asked, StoredFile)
+    return await fetch.many(conn, attachments_sql.FILES_OF, asked, StoredFile)
 
 
 async def list_stored(conn: Conn, *, after: str, limit: int) -> list[Filed]:
     """Return up to `limit` files in folders and buckets, ordered by location, after `after`."""
-    return await fetch.many(conn, "list_stored_files", {"after": after, "most": limit}, Filed)
+    return await fetch.many(
+        conn, attachments_sql.LIST_STORED_FILES, {"after": after, "most": limit}, Filed
+    )

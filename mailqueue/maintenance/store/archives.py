@@ -10,6 +10,7 @@ from mailqueue.contract.projects import Retention
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.maintenance import archive as sql
 from mailqueue.maintenance.archive.file_format import FileDraft
 from mailqueue.maintenance.model import Archive, Leftover
 
@@ -22,17 +23,17 @@ async def start(
 ) -> Archive:
     """Insert a file that is about to be written."""
     asked = {"project_id": project_id, "kind": kind, "month": month, "store": store, "host": host}
-    return await fetch.one(conn, "start_archive", asked, Archive)
+    return await fetch.one(conn, sql.START_ARCHIVE, asked, Archive)
 
 
 async def forget_empty(conn: Conn, archive_id: int) -> None:
     """Delete it again: there was nothing to write."""
-    await fetch.run(conn, "forget_empty_archive", {"id": archive_id})
+    await fetch.run(conn, sql.FORGET_EMPTY_ARCHIVE, {"id": archive_id})
 
 
 async def find(conn: Conn, archive_id: int) -> Archive | None:
     """Return one archive file."""
-    return await fetch.maybe(conn, "find_archive", {"id": archive_id}, Archive)
+    return await fetch.maybe(conn, sql.FIND_ARCHIVE, {"id": archive_id}, Archive)
 
 
 async def in_states(
@@ -45,7 +46,7 @@ async def in_states(
 ) -> list[Archive]:
     """Return files in these states, of one project, month and kind or of all."""
     asked = {"states": list(states), "project": project, "month": month, "kind": kind}
-    return await fetch.many(conn, "list_archives", asked, Archive)
+    return await fetch.many(conn, sql.LIST_ARCHIVES, asked, Archive)
 
 
 async def files(
@@ -58,54 +59,54 @@ async def files(
 ) -> list[ArchiveFile]:
     """Return files in the form shown to operators."""
     asked = {"project": project, "month": month, "kind": kind, "with_purged": with_purged}
-    return await fetch.many(conn, "list_archive_files", asked, ArchiveFile)
+    return await fetch.many(conn, sql.LIST_ARCHIVE_FILES, asked, ArchiveFile)
 
 
 async def unfinished(conn: Conn) -> list[Archive]:
     """Return files whose rows are being deleted."""
-    return await fetch.many(conn, "list_unfinished_archives", None, Archive)
+    return await fetch.many(conn, sql.LIST_UNFINISHED_ARCHIVES, None, Archive)
 
 
 async def is_held_in_table(conn: Conn, *, project_id: UUID, kind: str, month: date) -> bool:
     """Return whether an unfinished file of that project, kind and month must be finished first."""
     asked = {"project_id": project_id, "kind": kind, "month": month}
-    return await fetch.value(conn, "is_held_in_table", asked, bool)
+    return await fetch.value(conn, sql.IS_HELD_IN_TABLE, asked, bool)
 
 
 async def written(conn: Conn, archive_id: int, draft: FileDraft, *, host: str) -> None:
     """Record that the file is complete in its store."""
-    await fetch.run(conn, "record_written", {"id": archive_id, "host": host, **_sizes(draft)})
+    await fetch.run(conn, sql.RECORD_WRITTEN, {"id": archive_id, "host": host, **_sizes(draft)})
 
 
 async def unwritten(conn: Conn, archive_id: int) -> None:
     """Record that the file is not what was written."""
-    await fetch.run(conn, "record_unwritten", {"id": archive_id})
+    await fetch.run(conn, sql.RECORD_UNWRITTEN, {"id": archive_id})
 
 
 async def verified(conn: Conn, archive_id: int) -> None:
     """Record that the whole file was read back."""
-    await fetch.run(conn, "record_verified", {"id": archive_id})
+    await fetch.run(conn, sql.RECORD_VERIFIED, {"id": archive_id})
 
 
 async def removed(conn: Conn, archive_id: int, *, removed: int, gone_elsewhere: list[int]) -> None:
     """Record how many rows are deleted, and the positions of rows that are in use again."""
     asked = {"id": archive_id, "removed": removed, "gone_elsewhere": gone_elsewhere}
-    await fetch.run(conn, "record_removed", asked)
+    await fetch.run(conn, sql.RECORD_REMOVED, asked)
 
 
 async def archived(conn: Conn, archive_id: int) -> None:
     """Record that the table has no row of the file."""
-    await fetch.run(conn, "record_archived", {"id": archive_id})
+    await fetch.run(conn, sql.RECORD_ARCHIVED, {"id": archive_id})
 
 
 async def restored(conn: Conn, archive_id: int, *, keep: timedelta) -> None:
     """Record that all rows of the file are in the table again, until the time `keep` has passed."""
-    await fetch.run(conn, "record_restored", {"id": archive_id, "keep": keep})
+    await fetch.run(conn, sql.RECORD_RESTORED, {"id": archive_id, "keep": keep})
 
 
 async def end_restored(conn: Conn, archive_id: int) -> None:
     """Record that restored rows may be archived again."""
-    await fetch.run(conn, "end_restored", {"id": archive_id})
+    await fetch.run(conn, sql.END_RESTORED, {"id": archive_id})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,32 +140,32 @@ async def replace(
         "gone_elsewhere": gone_elsewhere,
         **_sizes(draft),
     }
-    return await fetch.run(conn, "replace_archive_file", asked) == 1
+    return await fetch.run(conn, sql.REPLACE_ARCHIVE_FILE, asked) == 1
 
 
 async def leftovers(conn: Conn) -> list[Leftover]:
     """Return files that are still to be deleted."""
-    return await fetch.many(conn, "list_leftovers", None, Leftover)
+    return await fetch.many(conn, sql.LIST_LEFTOVERS, None, Leftover)
 
 
 async def forget_leftover(conn: Conn, leftover: Leftover) -> None:
     """Record that the file is deleted."""
-    await fetch.run(conn, "forget_leftover", {"id": leftover.id, "path": leftover.path})
+    await fetch.run(conn, sql.FORGET_LEFTOVER, {"id": leftover.id, "path": leftover.path})
 
 
 async def cooling(conn: Conn) -> list[Archive]:
     """Return files old enough for the cold store."""
-    return await fetch.many(conn, "list_cooling_archives", None, Archive)
+    return await fetch.many(conn, sql.LIST_COOLING_ARCHIVES, None, Archive)
 
 
 async def purge(conn: Conn) -> int:
     """Mark files past retention as purged; return their number."""
-    return len(await fetch.many(conn, "purge_archives", None, int))
+    return len(await fetch.many(conn, sql.PURGE_ARCHIVES, None, int))
 
 
 async def retention(conn: Conn, project: str | None) -> list[Retention]:
     """Return the retention of each kind."""
-    return await fetch.many(conn, "list_retention", {"project": project}, Retention)
+    return await fetch.many(conn, sql.LIST_RETENTION, {"project": project}, Retention)
 
 
 async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention | None:
@@ -182,14 +183,14 @@ async def change_retention(conn: Conn, rule: Retention, *, by: str) -> Retention
         "by": by,
     }
     with refusals(otherwise=""):
-        return await fetch.maybe(conn, "change_retention", asked, Retention)
+        return await fetch.maybe(conn, sql.CHANGE_RETENTION, asked, Retention)
 
 
 async def reset_retention(conn: Conn, kind: str, *, project: str, by: str) -> bool:
     """Delete a project's own retention of a kind; return False where it had none."""
     asked = {"project": project, "kind": kind, "by": by}
     with refusals(otherwise=""):
-        return await fetch.value(conn, "reset_retention", asked, bool)
+        return await fetch.value(conn, sql.RESET_RETENTION, asked, bool)
 
 
 def _sizes(draft: FileDraft) -> dict[str, object]:

@@ -6,6 +6,10 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import tracking as tracking_sql
+from mailqueue.db.statements.mail import attachments as attachments_sql
+from mailqueue.db.statements.mail import batches as batches_sql
+from mailqueue.db.statements.mail import direct as direct_sql
 
 
 class LargeFile(NamedTuple):
@@ -19,34 +23,36 @@ class LargeFile(NamedTuple):
 
 async def sweep(conn: Conn) -> int:
     """Delete files that no mail uses and whose retention is over; return their number."""
-    return await fetch.value(conn, "sweep_stored_files", None, int)
+    return await fetch.value(conn, attachments_sql.SWEEP_STORED_FILES, None, int)
 
 
 async def sweep_batches(conn: Conn) -> int:
     """Delete batches whose mails are archived; return their number."""
-    return await fetch.value(conn, "sweep_batches", None, int)
+    return await fetch.value(conn, batches_sql.SWEEP_BATCHES, None, int)
 
 
 async def sweep_inline_servers(conn: Conn) -> int:
     """Delete servers whose mail is finished, held or expired; return their number."""
-    return await fetch.value(conn, "sweep_inline_servers", None, int)
+    return await fetch.value(conn, direct_sql.SWEEP_INLINE_SERVERS, None, int)
 
 
 async def sweep_tracked_links(conn: Conn) -> int:
     """Delete a batch of links that no recent mail has; return their number."""
-    return await fetch.value(conn, "sweep_tracked_links", None, int)
+    return await fetch.value(conn, tracking_sql.SWEEP_TRACKED_LINKS, None, int)
 
 
 async def list_projects(conn: Conn) -> list[UUID]:
     """Return the ids of all projects."""
-    return await fetch.many(conn, "list_project_ids", None, UUID)
+    return await fetch.many(conn, attachments_sql.LIST_PROJECT_IDS, None, UUID)
 
 
 async def known(conn: Conn, locations: list[str]) -> set[str]:
     """Return those of the locations that a file row names."""
     if not locations:
         return set()
-    return set(await fetch.many(conn, "list_known_locations", {"locations": locations}, str))
+    return set(
+        await fetch.many(conn, attachments_sql.LIST_KNOWN_LOCATIONS, {"locations": locations}, str)
+    )
 
 
 async def list_large(conn: Conn, over: int, *, after: LargeFile | None) -> list[LargeFile]:
@@ -56,16 +62,16 @@ async def list_large(conn: Conn, over: int, *, after: LargeFile | None) -> list[
         "after_day": after.created_on if after else date.min,
         "after": after.id if after else UUID(int=0),
     }
-    return await fetch.many(conn, "list_large_attachments", asked, LargeFile)
+    return await fetch.many(conn, attachments_sql.LIST_LARGE_ATTACHMENTS, asked, LargeFile)
 
 
 async def read_octets(conn: Conn, file: LargeFile) -> bytes | None:
     """Return the bytes of a file in the database."""
     asked = {"id": file.id, "created_on": file.created_on}
-    return await fetch.maybe(conn, "read_attachment", asked, bytes)
+    return await fetch.maybe(conn, attachments_sql.READ_ATTACHMENT, asked, bytes)
 
 
 async def move_out(conn: Conn, file: LargeFile, *, location: str) -> int:
     """Set the location of a file that was moved; return the number of changed rows."""
     asked = {"id": file.id, "created_on": file.created_on, "location": location}
-    return await fetch.run(conn, "move_attachment_out", asked)
+    return await fetch.run(conn, attachments_sql.MOVE_ATTACHMENT_OUT, asked)

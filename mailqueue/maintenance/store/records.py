@@ -8,6 +8,8 @@ from typing import Any
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.sql import ManyRows, NoRows, OneValue
+from mailqueue.db.statements.maintenance import records as sql
 from mailqueue.db.stream import texts
 from mailqueue.maintenance.archive.file_format import Record, time_field
 from mailqueue.maintenance.model import Archive, DueMonth, RecordKind
@@ -16,41 +18,44 @@ from mailqueue.maintenance.months import Period
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    find: str
-    read: str
-    remove: str
-    restore: str
-    lock: str | None = None
+    find: ManyRows
+    read: ManyRows
+    remove: ManyRows
+    restore: OneValue
+    lock: NoRows | None = None
 
 
 _OF_EVENTS = _Statements(
-    "find_due_email_events", "read_email_events", "remove_email_events", "restore_email_events"
+    sql.FIND_DUE_EMAIL_EVENTS,
+    sql.READ_EMAIL_EVENTS,
+    sql.REMOVE_EMAIL_EVENTS,
+    sql.RESTORE_EMAIL_EVENTS,
 )
 _STATEMENTS: Mapping[str, _Statements] = MappingProxyType(
     {
         RecordKind.HISTORY: _Statements(
-            "find_due_email_history",
-            "read_email_history",
-            "remove_email_history",
-            "restore_email_history",
+            sql.FIND_DUE_EMAIL_HISTORY,
+            sql.READ_EMAIL_HISTORY,
+            sql.REMOVE_EMAIL_HISTORY,
+            sql.RESTORE_EMAIL_HISTORY,
         ),
         RecordKind.LOGS: _Statements(
-            "find_due_send_logs", "read_send_logs", "remove_send_logs", "restore_send_logs"
+            sql.FIND_DUE_SEND_LOGS, sql.READ_SEND_LOGS, sql.REMOVE_SEND_LOGS, sql.RESTORE_SEND_LOGS
         ),
         RecordKind.EVENTS: _OF_EVENTS,
         RecordKind.ENGAGEMENT: _OF_EVENTS,
         RecordKind.CONTENTS: _Statements(
-            "find_due_email_contents",
-            "read_email_contents",
-            "remove_email_contents",
-            "restore_email_contents",
-            "lock_email_contents",
+            sql.FIND_DUE_EMAIL_CONTENTS,
+            sql.READ_EMAIL_CONTENTS,
+            sql.REMOVE_EMAIL_CONTENTS,
+            sql.RESTORE_EMAIL_CONTENTS,
+            sql.LOCK_EMAIL_CONTENTS,
         ),
         RecordKind.ATTACHMENTS: _Statements(
-            "find_due_attachments",
-            "read_leaving_attachments",
-            "remove_attachments",
-            "restore_attachments",
+            sql.FIND_DUE_ATTACHMENTS,
+            sql.READ_LEAVING_ATTACHMENTS,
+            sql.REMOVE_ATTACHMENTS,
+            sql.RESTORE_ATTACHMENTS,
         ),
     }
 )
@@ -92,7 +97,7 @@ async def elsewhere(conn: Conn, kind: str, records: Sequence[Record]) -> set[int
     bodies.
     """
     asked = {"kind": kind, "ids": [str(each.fields["id"]) for each in records]}
-    return {place - 1 for place in await fetch.many(conn, "find_elsewhere", asked, int)}
+    return {place - 1 for place in await fetch.many(conn, sql.FIND_ELSEWHERE, asked, int)}
 
 
 async def restore(conn: Conn, archive: Archive, records: Sequence[Record]) -> int:

@@ -16,6 +16,8 @@ from mailqueue.core.mailboxes import wire_domain, with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import batches as batches_sql
+from mailqueue.db.statements.operations import actions as actions_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,13 @@ async def act_on_email(
     """Cancel, hold, release, resend or resolve a mail; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "action": action, "reason": reason}
     with refusals():
-        return await fetch.maybe(conn, "act_on_email", asked | {"by": by}, ActedOn)
+        return await fetch.maybe(conn, batches_sql.ACT_ON_EMAIL, asked | {"by": by}, ActedOn)
 
 
 async def suppressed_recipients(conn: Conn, email_id: UUID, *, project_id: UUID) -> list[str]:
     """Return the recipients of a mail that cannot be sent again, as all of them are suppressed."""
     asked = {"id": email_id, "project_id": project_id}
-    return await fetch.many(conn, "list_suppressed_recipients", asked, str)
+    return await fetch.many(conn, actions_sql.LIST_SUPPRESSED_RECIPIENTS, asked, str)
 
 
 async def move(
@@ -74,18 +76,18 @@ async def move(
     """Send a mail by another account, or any for None; return None if there is no such mail."""
     asked = {"id": email_id, "project_id": project_id, "sender": sender, "reason": reason}
     with refusals():
-        return await fetch.maybe(conn, "move_email", asked | {"by": by}, ActedOn)
+        return await fetch.maybe(conn, batches_sql.MOVE_EMAIL, asked | {"by": by}, ActedOn)
 
 
 async def note_view(conn: Conn, project_id: UUID, *, email_id: UUID, part: str) -> None:
     """Insert an audit event: the actor of the transaction looked at a part of an email."""
     asked = {"project_id": project_id, "subject": f"email {email_id}", "part": part}
-    await fetch.run(conn, "note_view", asked)
+    await fetch.run(conn, actions_sql.NOTE_VIEW, asked)
 
 
 async def places(conn: Conn, ids: list[UUID]) -> list[EmailPlace]:
     """Return the projects of mails."""
-    return await fetch.many(conn, "find_email_projects", {"ids": ids}, EmailPlace)
+    return await fetch.many(conn, actions_sql.FIND_EMAIL_PROJECTS, {"ids": ids}, EmailPlace)
 
 
 async def cancel(
@@ -93,19 +95,19 @@ async def cancel(
 ) -> list[ActionResult]:
     """Cancel unfinished mails."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "cancel_email", asked, ActionResult)
+    return await fetch.many(conn, actions_sql.CANCEL_EMAIL, asked, ActionResult)
 
 
 async def hold(conn: Conn, project_id: UUID, *, ids: list[UUID], reason: str) -> list[ActionResult]:
     """Hold pending mails."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "hold_email", asked, ActionResult)
+    return await fetch.many(conn, actions_sql.HOLD_EMAIL, asked, ActionResult)
 
 
 async def release(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Return held mails to their lanes."""
     return await fetch.many(
-        conn, "release_email", {"project_id": project_id, "ids": ids}, ActionResult
+        conn, actions_sql.RELEASE_EMAIL, {"project_id": project_id, "ids": ids}, ActionResult
     )
 
 
@@ -119,20 +121,20 @@ async def reschedule(
     """
     asked = {"project_id": project_id, "ids": ids, "at": at}
     with _refusals():
-        return await fetch.many(conn, "reschedule_emails", asked, ActionResult)
+        return await fetch.many(conn, actions_sql.RESCHEDULE_EMAILS, asked, ActionResult)
 
 
 async def requeue(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Queue finished mails that were not sent again."""
     return await fetch.many(
-        conn, "requeue_email", {"project_id": project_id, "ids": ids}, ActionResult
+        conn, actions_sql.REQUEUE_EMAIL, {"project_id": project_id, "ids": ids}, ActionResult
     )
 
 
 async def still_suppressed(conn: Conn, project_id: UUID, *, ids: list[UUID]) -> list[ActionResult]:
     """Return the mails whose recipients are all suppressed now, each with the reason."""
     asked = {"project_id": project_id, "ids": ids}
-    return await fetch.many(conn, "find_still_suppressed", asked, ActionResult)
+    return await fetch.many(conn, actions_sql.FIND_STILL_SUPPRESSED, asked, ActionResult)
 
 
 async def resend(
@@ -140,7 +142,7 @@ async def resend(
 ) -> list[ActionResult]:
     """Queue sent mails again, as new ones."""
     asked = {"project_id": project_id, "ids": ids, "reason": reason}
-    return await fetch.many(conn, "resend_email", asked, ActionResult)
+    return await fetch.many(conn, actions_sql.RESEND_EMAIL, asked, ActionResult)
 
 
 async def reprioritise(
@@ -148,7 +150,7 @@ async def reprioritise(
 ) -> list[ActionResult]:
     """Move unfinished mails to other lanes; `priority` 0 critical to 3 low."""
     asked = {"project_id": project_id, "ids": ids, "priority": priority}
-    return await fetch.many(conn, "reprioritise_email", asked, ActionResult)
+    return await fetch.many(conn, actions_sql.REPRIORITISE_EMAIL, asked, ActionResult)
 
 
 async def resolve(
@@ -157,7 +159,7 @@ async def resolve(
     """Resolve mails in doubt."""
     asked = {"project_id": project_id, "ids": ids, "was_sent": was_sent, "note": note, "by": by}
     with _refusals():
-        return await fetch.many(conn, "resolve_email", asked, ActionResult)
+        return await fetch.many(conn, actions_sql.RESOLVE_EMAIL, asked, ActionResult)
 
 
 async def record(
@@ -177,7 +179,7 @@ async def record(
         "detail": Jsonb(detail),
         "by": by,
     }
-    return await fetch.value(conn, "record_operation", asked, int)
+    return await fetch.value(conn, actions_sql.RECORD_OPERATION, asked, int)
 
 
 async def count_matching(
@@ -186,7 +188,7 @@ async def count_matching(
     """Return the number of matching mails; InvalidField names an invalid field."""
     asked = {"verb": verb, "filter": Jsonb(with_wire_domains(where)), "argument": Jsonb(argument)}
     with _refusals():
-        return await fetch.value(conn, "count_matching", asked, int)
+        return await fetch.value(conn, actions_sql.COUNT_MATCHING, asked, int)
 
 
 async def begin(
@@ -200,13 +202,13 @@ async def begin(
         "by": by,
     }
     with _refusals():
-        return await fetch.value(conn, "begin_operation", asked, int)
+        return await fetch.value(conn, actions_sql.BEGIN_OPERATION, asked, int)
 
 
 async def go_on(conn: Conn, operation: int, *, after: UUID | None, limit: int) -> ChangedBatch:
     """Apply an operation to its next batch."""
     asked = {"operation": operation, "after": after, "most": limit}
-    return await fetch.one(conn, "continue_operation", asked, ChangedBatch)
+    return await fetch.one(conn, actions_sql.CONTINUE_OPERATION, asked, ChangedBatch)
 
 
 async def accept_restored(conn: Conn, *, by: str) -> int:
@@ -216,7 +218,7 @@ async def accept_restored(conn: Conn, *, by: str) -> int:
         Conflict: a worker runs.
     """
     with _refusals():
-        return await fetch.value(conn, "accept_restored", {"by": by}, int)
+        return await fetch.value(conn, actions_sql.ACCEPT_RESTORED, {"by": by}, int)
 
 
 async def hold_restored(
@@ -239,7 +241,7 @@ async def hold_restored(
         "by": by,
     }
     with _refusals():
-        return await fetch.one(conn, "hold_restored", asked, RestoredBatch)
+        return await fetch.one(conn, actions_sql.HOLD_RESTORED, asked, RestoredBatch)
 
 
 async def pause(
@@ -263,7 +265,7 @@ async def pause(
         "by": by,
     }
     with _refusals():
-        return await fetch.value(conn, "pause_sending", asked, int)
+        return await fetch.value(conn, actions_sql.PAUSE_SENDING, asked, int)
 
 
 async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> bool:
@@ -271,12 +273,12 @@ async def resume(conn: Conn, project: str, *, kind: str, name: str, by: str) -> 
     wanted = wire_domain(name) if kind == "domain" else name
     asked = {"project": project, "kind": kind, "name": wanted, "by": by}
     with _refusals():
-        return await fetch.value(conn, "resume_sending", asked, bool)
+        return await fetch.value(conn, actions_sql.RESUME_SENDING, asked, bool)
 
 
 async def pauses(conn: Conn, project: str | None) -> list[Pause]:
     """Return the current pauses; None: those of every project."""
-    return await fetch.many(conn, "list_pauses", {"project": project}, Pause)
+    return await fetch.many(conn, actions_sql.LIST_PAUSES, {"project": project}, Pause)
 
 
 @contextmanager
@@ -293,4 +295,4 @@ async def note_act(
 ) -> None:
     """Write an audit row for what the actor of the transaction did."""
     act = {"action": action, "subject": subject, "detail": Jsonb(dict(detail))}
-    await fetch.run(conn, "note_act", {"project_id": project_id, **act})
+    await fetch.run(conn, actions_sql.NOTE_ACT, {"project_id": project_id, **act})

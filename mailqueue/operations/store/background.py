@@ -13,6 +13,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.operations import background as sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ async def begin(
     asked = _asked(project_id, verb, where, to) | {"reason": reason, "by": by}
     try:
         with refusals():
-            return await fetch.value(conn, "begin_bulk_operation", asked, UUID)
+            return await fetch.value(conn, sql.BEGIN_BULK_OPERATION, asked, UUID)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
@@ -55,7 +56,7 @@ async def begin(
 async def stop(conn: Conn, project: str, operation_id: UUID, *, by: str) -> bool:
     """Request that an operation stops; return False where it is over or stops already."""
     asked = {"project": project, "id": operation_id, "by": by}
-    return await fetch.value(conn, "stop_bulk_operation", asked, bool)
+    return await fetch.value(conn, sql.STOP_BULK_OPERATION, asked, bool)
 
 
 async def preview(
@@ -80,13 +81,13 @@ async def preview(
         "examples": examples,
     }
     with refusals():
-        return await fetch.one(conn, "preview_bulk_operation", asked, OperationPreview)
+        return await fetch.one(conn, sql.PREVIEW_BULK_OPERATION, asked, OperationPreview)
 
 
 async def examples_of(conn: Conn, project_id: UUID, ids: list[UUID]) -> list[MatchingEmail]:
     """Return mails by id, oldest first."""
     asked = {"project_id": project_id, "ids": arrays.uuids(ids)}
-    return await fetch.many(conn, "list_operation_examples", asked, MatchingEmail)
+    return await fetch.many(conn, sql.LIST_OPERATION_EXAMPLES, asked, MatchingEmail)
 
 
 async def page(
@@ -94,7 +95,7 @@ async def page(
 ) -> list[BackgroundOperation]:
     """Return operations of a project, or of all, newest first."""
     asked = {"project_id": project_id, "before": before, "limit": limit}
-    return await fetch.many(conn, "list_bulk_operations", asked, BackgroundOperation)
+    return await fetch.many(conn, sql.LIST_BULK_OPERATIONS, asked, BackgroundOperation)
 
 
 async def find(
@@ -102,7 +103,7 @@ async def find(
 ) -> BackgroundOperation | None:
     """Return an operation, or None if there is none."""
     asked = {"project_id": project_id, "id": operation_id}
-    return await fetch.maybe(conn, "find_bulk_operation", asked, BackgroundOperation)
+    return await fetch.maybe(conn, sql.FIND_BULK_OPERATION, asked, BackgroundOperation)
 
 
 async def find_cancellation(
@@ -112,7 +113,7 @@ async def find_cancellation(
     among the 10,000 newest ones.
     """
     asked = {"project_id": project_id, "campaign": campaign}
-    return await fetch.maybe(conn, "find_campaign_cancellation", asked, BackgroundOperation)
+    return await fetch.maybe(conn, sql.FIND_CAMPAIGN_CANCELLATION, asked, BackgroundOperation)
 
 
 async def step(
@@ -127,13 +128,13 @@ async def step(
     """
     asked = {"id": operation_id, "claim_no": claim_no, "searched": searched, "changed": changed}
     with refusals():
-        return await fetch.value(conn, "continue_bulk_operation", asked, str)
+        return await fetch.value(conn, sql.CONTINUE_BULK_OPERATION, asked, str)
 
 
 async def end(conn: Conn, operation_id: UUID, *, state: str, error: str | None) -> None:
     """Insert the audit event of the end of an operation."""
     await fetch.run(
-        conn, "end_bulk_operation", {"id": operation_id, "state": state, "error": error}
+        conn, sql.END_BULK_OPERATION, {"id": operation_id, "state": state, "error": error}
     )
 
 

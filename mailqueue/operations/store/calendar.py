@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.operations import calendar as sql
 
 
 class PlannedSchedule(NamedTuple):
@@ -37,10 +38,10 @@ async def schedules(
 ) -> list[PlannedSchedule]:
     """Return active schedules that run before a time, the soonest first."""
     asked = {"project_id": project_id, "until": until, "limit": limit}
-    return await fetch.many(conn, "list_planned_schedules", asked, PlannedSchedule)
+    return await fetch.many(conn, sql.LIST_PLANNED_SCHEDULES, asked, PlannedSchedule)
 
 
 async def mail(conn: Conn, project_id: UUID, *, until: datetime, most: int) -> list[PlannedMail]:
     """Return timed events and steps of sequences by day, of the soonest `most` rows of each."""
     asked = {"project_id": project_id, "until": until, "most": most}
-    return await fetch.many(conn, "list_planned_mail", asked, PlannedMail)
+    return await fetch.many(conn, sql.LIST_PLANNED_MAIL, asked, PlannedMail)

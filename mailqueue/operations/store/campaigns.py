@@ -5,6 +5,7 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.operations import campaigns as sql
 
 
 class WaitingCampaign(NamedTuple):
@@ -18,4 +19,4 @@ class WaitingCampaign(NamedTuple):
 async def waiting(conn: Conn, project_id: UUID, *, most: int) -> list[WaitingCampaign]:
     """Return what waits of each campaign, of at most `most` queued and as many held emails."""
     asked = {"project_id": project_id, "most": most}
-    return await fetch.many(conn, "list_waiting_campaigns", asked, WaitingCampaign)
+    return await fetch.many(conn, sql.LIST_WAITING_CAMPAIGNS, asked, WaitingCampaign)

@@ -9,6 +9,7 @@ from mailqueue.contract.infrastructure import Canary
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.operations import canaries as sql
 
 
 class SentCanary(NamedTuple):
@@ -29,7 +30,7 @@ async def put(
     """
     asked = {"project": project, "sender": sender, "recipient": recipient, "every": every, "by": by}
     with refusals():
-        await fetch.run(conn, "put_canary", asked)
+        await fetch.run(conn, sql.PUT_CANARY, asked)
 
 
 async def remove(conn: Conn, project: str, sender: str, *, by: str) -> bool:
@@ -40,15 +41,15 @@ async def remove(conn: Conn, project: str, sender: str, *, by: str) -> bool:
     """
     asked = {"project": project, "sender": sender, "by": by}
     with refusals():
-        return await fetch.value(conn, "remove_canary", asked, bool)
+        return await fetch.value(conn, sql.REMOVE_CANARY, asked, bool)
 
 
 async def list_all(conn: Conn) -> list[Canary]:
     """Return the canaries, by project and sender account."""
-    return await fetch.many(conn, "list_canaries", None, Canary)
+    return await fetch.many(conn, sql.LIST_CANARIES, None, Canary)
 
 
 async def send(conn: Conn, ids: Sequence[UUID]) -> dict[UUID, SentCanary]:
     """Queue an email of each canary, in the caller's transaction."""
-    found = await fetch.many(conn, "send_canaries", {"ids": list(ids)}, SentCanary)
+    found = await fetch.many(conn, sql.SEND_CANARIES, {"ids": list(ids)}, SentCanary)
     return {one.id: one for one in found}

@@ -8,6 +8,7 @@ from uuid import UUID
 from mailqueue.contract.admin import HealthCheck
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.operations import health as sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +58,28 @@ class ReportSource:
 
 async def read_health(conn: Conn) -> list[HealthCheck]:
     """Return view health."""
-    return await fetch.many(conn, "read_health", None, HealthCheck)
+    return await fetch.many(conn, sql.READ_HEALTH, None, HealthCheck)
 
 
 async def may_tell(conn: Conn) -> bool:
     """Return whether this login may store results for the view."""
-    return await fetch.value(conn, "may_tell_health", None, bool)
+    return await fetch.value(conn, sql.MAY_TELL_HEALTH, None, bool)
 
 
 async def may_read_retention(conn: Conn) -> bool:
     """Return whether this login may look through the tables that have a retention."""
-    return await fetch.value(conn, "may_read_retention", None, bool)
+    return await fetch.value(conn, sql.MAY_READ_RETENTION, None, bool)
 
 
 async def kinds_past_retention(conn: Conn, *, days: int, pages: int) -> list[LateKind]:
     """Return kinds with rows `days` past their retention; reads at most `pages` of each table."""
     asked = {"days": days, "pages": pages}
-    return await fetch.many(conn, "list_kinds_past_retention", asked, LateKind)
+    return await fetch.many(conn, sql.LIST_KINDS_PAST_RETENTION, asked, LateKind)
 
 
 async def find_process(conn: Conn) -> ServerProcess:
     """Return the server process of this connection, and its data folder."""
-    return await fetch.one(conn, "find_data_directory", None, ServerProcess)
+    return await fetch.one(conn, sql.FIND_DATA_DIRECTORY, None, ServerProcess)
 
 
 async def report_space(conn: Conn, host: str, rooms: Sequence[Room]) -> SpaceVerdict:
@@ -89,19 +90,19 @@ async def report_space(conn: Conn, host: str, rooms: Sequence[Room]) -> SpaceVer
         "free": [room.free_bytes for room in rooms],
         "total": [room.total_bytes for room in rooms],
     }
-    return await fetch.one(conn, "report_space", params, SpaceVerdict)
+    return await fetch.one(conn, sql.REPORT_SPACE, params, SpaceVerdict)
 
 
 async def note_books(conn: Conn, faults: Sequence[str]) -> None:
     """Store the differences found in the books."""
-    await fetch.run(conn, "note_books", {"faults": list(faults)})
+    await fetch.run(conn, sql.NOTE_BOOKS, {"faults": list(faults)})
 
 
 async def emails_roughly(conn: Conn) -> int:
     """Return an estimate of the number of mails."""
-    return await fetch.value(conn, "estimate_email_count", None, int)
+    return await fetch.value(conn, sql.ESTIMATE_EMAIL_COUNT, None, int)
 
 
 async def read_report_source(conn: Conn) -> ReportSource:
     """Return the first project, and the time up to which counts are complete."""
-    return await fetch.one(conn, "read_report_source", None, ReportSource)
+    return await fetch.one(conn, sql.READ_REPORT_SOURCE, None, ReportSource)

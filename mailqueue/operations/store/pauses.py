@@ -9,6 +9,7 @@ from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.operations import actions as sql
 
 
 class CampaignName(NamedTuple):
@@ -32,7 +33,7 @@ async def pauses_of(
     project, after_kind, after_name = after
     asked = {"project_id": project_id, "kind": kind, "name": name, "limit": limit}
     last = {"after_project": project, "after_kind": after_kind, "after_name": after_name}
-    return await fetch.many(conn, "list_pauses_of_project", asked | last, Pause)
+    return await fetch.many(conn, sql.LIST_PAUSES_OF_PROJECT, asked | last, Pause)
 
 
 async def pause_in(
@@ -56,26 +57,26 @@ async def pause_in(
         "by": by,
     }
     with refusals():
-        return await fetch.value(conn, "pause_in_project", asked, int)
+        return await fetch.value(conn, sql.PAUSE_IN_PROJECT, asked, int)
 
 
 async def resume_in(conn: Conn, project_id: UUID, *, kind: str, name: str, by: str) -> bool:
     """End a pause in a project; return False when there was none."""
     asked = {"project_id": project_id, "kind": kind, "name": name_stored(kind, name), "by": by}
     with refusals():
-        return await fetch.value(conn, "resume_in_project", asked, bool)
+        return await fetch.value(conn, sql.RESUME_IN_PROJECT, asked, bool)
 
 
 async def campaign_has_emails(conn: Conn, project_id: UUID, name: str) -> bool:
     """Return whether an email of the project, queued or finished, has the campaign."""
     asked = {"project_id": project_id, "name": name}
-    return await fetch.value(conn, "campaign_has_emails", asked, bool)
+    return await fetch.value(conn, sql.CAMPAIGN_HAS_EMAILS, asked, bool)
 
 
 async def newest_campaigns(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
     """Return campaigns of the project that have counts, newest first."""
     asked = {"project_id": project_id, "limit": limit}
-    found = await fetch.many(conn, "list_newest_campaigns", asked, CampaignName)
+    found = await fetch.many(conn, sql.LIST_NEWEST_CAMPAIGNS, asked, CampaignName)
     return [each.name for each in found]
 
 

@@ -8,12 +8,13 @@ from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.operations import platform as sql
 from mailqueue.operations.model import StoppedEmails
 
 
 async def current_pause(conn: Conn) -> Pause | None:
     """Return the pause of all sending."""
-    return await fetch.maybe(conn, "find_platform_pause", None, Pause)
+    return await fetch.maybe(conn, sql.FIND_PLATFORM_PAUSE, None, Pause)
 
 
 async def pause(conn: Conn, *, until: datetime | timedelta | None, reason: str, by: str) -> int:
@@ -25,12 +26,12 @@ async def pause(conn: Conn, *, until: datetime | timedelta | None, reason: str, 
         "by": by,
     }
     with refusals():
-        return await fetch.value(conn, "pause_platform", asked, int)
+        return await fetch.value(conn, sql.PAUSE_PLATFORM, asked, int)
 
 
 async def resume(conn: Conn, *, by: str) -> bool:
     """End the pause of all sending; return False when there was none."""
-    return await fetch.value(conn, "resume_platform", {"by": by}, bool)
+    return await fetch.value(conn, sql.RESUME_PLATFORM, {"by": by}, bool)
 
 
 async def count_waiting(
@@ -42,7 +43,7 @@ async def count_waiting(
         "kind": kind,
         "name": wire_domain(name) if kind == "domain" else name,
     }
-    return await fetch.one(conn, "count_waiting", asked, StoppedEmails)
+    return await fetch.one(conn, sql.COUNT_WAITING, asked, StoppedEmails)
 
 
 async def drain(
@@ -51,4 +52,4 @@ async def drain(
     """Drain running workers, or let them claim again; return the ids of those changed."""
     asked = {"worker": worker, "host": host, "is_drained": is_drained, "by": by}
     with refusals():
-        return await fetch.many(conn, "drain_workers", asked, int)
+        return await fetch.many(conn, sql.DRAIN_WORKERS, asked, int)

@@ -6,6 +6,7 @@ from uuid import UUID
 from mailqueue.contract.infrastructure import ServiceSeen
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.operations import services as sql
 
 
 async def keep(
@@ -27,9 +28,9 @@ async def keep(
         "version": version,
         "is_in_up": is_in_up,
     }
-    await fetch.run(conn, "keep_services", values)
+    await fetch.run(conn, sql.KEEP_SERVICES, values)
 
 
 async def list_all(conn: Conn) -> list[ServiceSeen]:
     """Return each service, in the order of the registry."""
-    return await fetch.many(conn, "list_services", None, ServiceSeen)
+    return await fetch.many(conn, sql.LIST_SERVICES, None, ServiceSeen)

@@ -12,6 +12,9 @@ from psycopg.types.json import Jsonb
 from mailqueue.core.errors import Conflict
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.emails import api as api_sql
+from mailqueue.db.statements.projects import keys as keys_sql
+from mailqueue.db.statements.projects import projects as projects_sql
 from mailqueue.projects.model import ApiKey
 
 
@@ -31,7 +34,7 @@ class Found(NamedTuple):
 
 async def set_actor(conn: Conn, by: str) -> None:
     """Set the actor of the audit events until the transaction ends."""
-    await run(conn, "set_actor", {"by": by})
+    await run(conn, keys_sql.SET_ACTOR, {"by": by})
 
 
 async def act_for(
@@ -54,22 +57,24 @@ async def act_for(
         "mode": None if is_test is None else "test" if is_test else "live",
         "read_only": is_read_only,
     }
-    return await value(conn, "act_for", params, bool)
+    return await value(conn, api_sql.ACT_FOR, params, bool)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_project_id", {"project": project}, UUID)
+    return await maybe(conn, projects_sql.FIND_PROJECT_ID, {"project": project}, UUID)
 
 
 async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
     """Return the caller of the active key with that hash; store `address` as its last use."""
-    return await maybe(conn, "find_api_key", {"key_hash": key_hash, "address": address}, Found)
+    return await maybe(
+        conn, keys_sql.FIND_API_KEY, {"key_hash": key_hash, "address": address}, Found
+    )
 
 
 async def keys_in_force(conn: Conn, ids: Collection[UUID]) -> list[UUID]:
     """Return those of these keys that are active now."""
-    return await many(conn, "list_valid_keys", {"ids": list(ids)}, UUID)
+    return await many(conn, keys_sql.LIST_VALID_KEYS, {"ids": list(ids)}, UUID)
 
 
 async def issue_key(
@@ -101,17 +106,21 @@ async def issue_key(
         "requests_per_second": requests_per_second,
     }
     with _refused(name):
-        return await value(conn, "issue_api_key", params, UUID)
+        return await value(conn, keys_sql.ISSUE_API_KEY, params, UUID)
 
 
 async def read_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey | None:
     """Return a key of a project."""
-    return await maybe(conn, "read_api_key", {"project_id": project_id, "id": key_id}, ApiKey)
+    return await maybe(
+        conn, keys_sql.READ_API_KEY, {"project_id": project_id, "id": key_id}, ApiKey
+    )
 
 
 async def find_named(conn: Conn, project_id: UUID, *, name: str) -> UUID | None:
     """Return the id of the active key of that name, else of the newest one that had it."""
-    return await maybe(conn, "find_api_key_named", {"project_id": project_id, "name": name}, UUID)
+    return await maybe(
+        conn, keys_sql.FIND_API_KEY_NAMED, {"project_id": project_id, "name": name}, UUID
+    )
 
 
 async def list_keys(
@@ -119,13 +128,13 @@ async def list_keys(
 ) -> list[ApiKey]:
     """Return a project's keys, newest first."""
     params = {"project_id": project_id, "before": before, "before_id": before_id, "most": limit}
-    return await many(conn, "list_api_keys", params, ApiKey)
+    return await many(conn, keys_sql.LIST_API_KEYS, params, ApiKey)
 
 
 async def list_active(conn: Conn, project_id: UUID, *, limit: int) -> list[ApiKey]:
     """Return a project's keys that are valid now, newest first."""
     params = {"project_id": project_id, "most": limit}
-    return await many(conn, "list_active_api_keys", params, ApiKey)
+    return await many(conn, keys_sql.LIST_ACTIVE_API_KEYS, params, ApiKey)
 
 
 async def change_key(
@@ -138,7 +147,7 @@ async def change_key(
     """
     params = {"project_id": project_id, "id": key_id, "changes": Jsonb(dict(changes))}
     with _refused(str(changes.get("name"))):
-        return await value(conn, "change_api_key", params, bool)
+        return await value(conn, keys_sql.CHANGE_API_KEY, params, bool)
 
 
 async def rotate_key(
@@ -161,13 +170,13 @@ async def rotate_key(
         "expires_at": expires_at,
     }
     with _refused(""):
-        return await maybe(conn, "rotate_api_key", params, UUID)
+        return await maybe(conn, keys_sql.ROTATE_API_KEY, params, UUID)
 
 
 async def revoke_key(conn: Conn, project_id: UUID, key_id: UUID, *, reason: str | None) -> bool:
     """Revoke a key; return whether it was active."""
     params = {"project_id": project_id, "id": key_id, "reason": reason}
-    return await value(conn, "revoke_api_key", params, bool)
+    return await value(conn, keys_sql.REVOKE_API_KEY, params, bool)
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from mailqueue.contract.projects import BoundProducer
 from mailqueue.db.fetch import Conn, many, run, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.projects import producers as sql
 
 
 async def list_producers(conn: Conn) -> list[BoundProducer]:
     """Return the bound logins by name."""
-    return await many(conn, "list_producers", None, BoundProducer)
+    return await many(conn, sql.LIST_PRODUCERS, None, BoundProducer)
 
 
 async def bind(conn: Conn, login: str, projects: Sequence[str], *, by: str) -> None:
@@ -19,7 +20,7 @@ async def bind(conn: Conn, login: str, projects: Sequence[str], *, by: str) -> N
         InvalidField: the server has no such login, or there is no such project.
     """
     with refusals(otherwise=""):
-        await run(conn, "bind_producer", {"login": login, "projects": list(projects), "by": by})
+        await run(conn, sql.BIND_PRODUCER, {"login": login, "projects": list(projects), "by": by})
 
 
 async def unbind(conn: Conn, login: str, projects: Sequence[str] | None, *, by: str) -> int:
@@ -30,4 +31,4 @@ async def unbind(conn: Conn, login: str, projects: Sequence[str] | None, *, by: 
     """
     asked = {"login": login, "projects": None if projects is None else list(projects), "by": by}
     with refusals(otherwise=""):
-        return await value(conn, "unbind_producer", asked, int)
+        return await value(conn, sql.UNBIND_PRODUCER, asked, int)

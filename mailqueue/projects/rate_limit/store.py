@@ -4,6 +4,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, one
+from mailqueue.db.statements.projects import rate_limit as sql
 
 
 class Leased(NamedTuple):
@@ -42,4 +43,4 @@ async def lease(
         "slot": slot,
         "returned": returned,
     }
-    return await one(conn, "lease_requests", params, Leased)
+    return await one(conn, sql.LEASE_REQUESTS, params, Leased)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import schedules as sql
 from mailqueue.schedules.model import AskedOccurrence, Clock, Fire, Occurrence, Recurrence
 
 
@@ -44,12 +45,12 @@ class Unplanned(NamedTuple):
 
 async def clock(conn: Conn) -> datetime:
     """Return the time of the database."""
-    return await fetch.value(conn, "schedule_time", None, datetime)
+    return await fetch.value(conn, sql.SCHEDULE_TIME, None, datetime)
 
 
 async def clocks(conn: Conn, wanted: Sequence[AskedOccurrence]) -> list[Clock]:
     """Return what the clock of each recurrence shows at its instant."""
-    return await fetch.many(conn, "schedule_clocks", _kinds(wanted), Clock)
+    return await fetch.many(conn, sql.SCHEDULE_CLOCKS, _kinds(wanted), Clock)
 
 
 async def first_occurrences(
@@ -60,7 +61,7 @@ async def first_occurrences(
         "places": arrays.integers([place for place, _ in candidates]),
         "locals": arrays.texts([local.isoformat() for _, local in candidates]),
     }
-    found = await fetch.many(conn, "first_occurrences", values, PlacedOccurrence)
+    found = await fetch.many(conn, sql.FIRST_OCCURRENCES, values, PlacedOccurrence)
     return {one.place: Occurrence(one.local, one.at) for one in found}
 
 
@@ -74,7 +75,7 @@ async def occurrences_between(
         "kind": rule.kind,
         "until": until,
     }
-    return await fetch.many(conn, "occurrences_until", values, Occurrence)
+    return await fetch.many(conn, sql.OCCURRENCES_UNTIL, values, Occurrence)
 
 
 async def fire(conn: Conn, fires: Sequence[tuple[UUID, Occurrence]]) -> dict[UUID, FiredSchedule]:
@@ -84,18 +85,18 @@ async def fire(conn: Conn, fires: Sequence[tuple[UUID, Occurrence]]) -> dict[UUI
         "occurrences": arrays.texts([one.at.isoformat() for _, one in fires]),
         "locals": arrays.texts([one.local.isoformat() for _, one in fires]),
     }
-    found = await fetch.many(conn, "fire_schedules", values, FiredSchedule)
+    found = await fetch.many(conn, sql.FIRE_SCHEDULES, values, FiredSchedule)
     return {one.id: one for one in found}
 
 
 async def zone_release(conn: Conn) -> str:
     """Return the version of the rules of time zones."""
-    return await fetch.value(conn, "schedule_zone_release", None, str)
+    return await fetch.value(conn, sql.SCHEDULE_ZONE_RELEASE, None, str)
 
 
 async def unplanned(conn: Conn, schedule_id: UUID) -> Unplanned | None:
     """Return a schedule whose next occurrence is to be computed; None: it is known."""
-    return await fetch.maybe(conn, "find_unplanned_schedule", {"id": schedule_id}, Unplanned)
+    return await fetch.maybe(conn, sql.FIND_UNPLANNED_SCHEDULE, {"id": schedule_id}, Unplanned)
 
 
 async def plan(
@@ -108,12 +109,12 @@ async def plan(
         "next": None if following is None else following.at,
         "local": None if following is None else following.local,
     }
-    await fetch.run(conn, "plan_schedule", values)
+    await fetch.run(conn, sql.PLAN_SCHEDULE, values)
 
 
 async def replan(conn: Conn, *, limit: int) -> int:
     """Have occurrences computed again that older rules of time zones gave; return how many."""
-    return await fetch.value(conn, "replan_schedules", {"limit": limit}, int)
+    return await fetch.value(conn, sql.REPLAN_SCHEDULES, {"limit": limit}, int)
 
 
 def values_of(fire_: Fire, *, release: str, run_count: int | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import part_refusals
+from mailqueue.db.statements import schedules as sql
 
 
 class UnzonedNetwork(NamedTuple):
@@ -19,7 +20,7 @@ class UnzonedNetwork(NamedTuple):
 async def networks(conn: Conn, run_id: UUID, *, claim_no: int, limit: int) -> list[UnzonedNetwork]:
     """Return networks of the next recipients of a run whose time zone is not known."""
     asked = {"id": run_id, "claim_no": claim_no, "limit": limit}
-    return await fetch.many(conn, "networks_of_run", asked, UnzonedNetwork)
+    return await fetch.many(conn, sql.NETWORKS_OF_RUN, asked, UnzonedNetwork)
 
 
 async def step(
@@ -40,9 +41,9 @@ async def step(
         "zones": arrays.texts(zones.values()),
     }
     with part_refusals():
-        return await fetch.value(conn, "continue_schedule_run", asked, str)
+        return await fetch.value(conn, sql.CONTINUE_SCHEDULE_RUN, asked, str)
 
 
 async def end_run(conn: Conn, run_id: UUID) -> None:
     """Forget what a finished run was made from."""
-    await fetch.run(conn, "end_schedule_run", {"id": run_id})
+    await fetch.run(conn, sql.END_SCHEDULE_RUN, {"id": run_id})

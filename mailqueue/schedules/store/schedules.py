@@ -16,6 +16,7 @@ from mailqueue.contract.automation.schedules import (
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import schedules as sql
 
 
 class CancelledSchedule(NamedTuple):
@@ -54,7 +55,7 @@ async def add(
     """
     values = {"project_id": project_id, "name": name, "given": Jsonb(given), "by": by}
     with refusals(otherwise="payload"):
-        return await fetch.maybe(conn, "add_schedule", values, UUID)
+        return await fetch.maybe(conn, sql.ADD_SCHEDULE, values, UUID)
 
 
 async def change(
@@ -67,50 +68,52 @@ async def change(
     """
     values = {"project_id": project_id, "id": schedule_id, "given": Jsonb(given), "by": by}
     with refusals(otherwise="payload"):
-        return await fetch.value(conn, "change_schedule", values, str)
+        return await fetch.value(conn, sql.CHANGE_SCHEDULE, values, str)
 
 
 async def pause(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> str:
     """Pause a schedule; return its state, or missing."""
-    return await fetch.value(conn, "pause_schedule", _acted(project_id, schedule_id, by), str)
+    return await fetch.value(conn, sql.PAUSE_SCHEDULE, _acted(project_id, schedule_id, by), str)
 
 
 async def resume(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> str:
     """Resume a schedule; return its state, or missing."""
-    return await fetch.value(conn, "resume_schedule", _acted(project_id, schedule_id, by), str)
+    return await fetch.value(conn, sql.RESUME_SCHEDULE, _acted(project_id, schedule_id, by), str)
 
 
 async def cancel(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> CancelledSchedule:
     """Cancel what a schedule would still do."""
     asked = _acted(project_id, schedule_id, by)
-    return await fetch.one(conn, "cancel_schedule", asked, CancelledSchedule)
+    return await fetch.one(conn, sql.CANCEL_SCHEDULE, asked, CancelledSchedule)
 
 
 async def count_ahead(conn: Conn, project_id: UUID, schedule_id: UUID) -> int | None:
     """Return how many emails of a schedule wait for their time; None without such a schedule."""
     asked = {"project_id": project_id, "id": schedule_id}
-    return await fetch.maybe(conn, "count_schedule_mail_ahead", asked, int)
+    return await fetch.maybe(conn, sql.COUNT_SCHEDULE_MAIL_AHEAD, asked, int)
 
 
 async def run(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> BegunRun:
     """Begin a run beside the occurrences of a schedule."""
-    return await fetch.one(conn, "run_schedule", _acted(project_id, schedule_id, by), BegunRun)
+    return await fetch.one(conn, sql.RUN_SCHEDULE, _acted(project_id, schedule_id, by), BegunRun)
 
 
 async def skip(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> SkippedOccurrence:
     """Leave the next occurrence of a schedule out."""
     asked = _acted(project_id, schedule_id, by)
-    return await fetch.one(conn, "skip_schedule", asked, SkippedOccurrence)
+    return await fetch.one(conn, sql.SKIP_SCHEDULE, asked, SkippedOccurrence)
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_schedule_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_SCHEDULE_PROJECT, {"project": project}, UUID)
 
 
 async def named(conn: Conn, project_id: UUID, name: str) -> UUID | None:
     """Return the id of the schedule of that id or name; None where there is none."""
-    return await fetch.maybe(conn, "schedule_named", {"project_id": project_id, "name": name}, UUID)
+    return await fetch.maybe(
+        conn, sql.SCHEDULE_NAMED, {"project_id": project_id, "name": name}, UUID
+    )
 
 
 async def list_(
@@ -130,7 +133,7 @@ async def list_(
         "before": before,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_schedules", asked, Schedule)
+    return await fetch.many(conn, sql.LIST_SCHEDULES, asked, Schedule)
 
 
 async def runs(
@@ -152,7 +155,7 @@ async def runs(
         "before": before,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_schedule_runs", asked, ScheduleRun)
+    return await fetch.many(conn, sql.LIST_SCHEDULE_RUNS, asked, ScheduleRun)
 
 
 async def recipients(
@@ -160,13 +163,13 @@ async def recipients(
 ) -> list[ScheduleRunRecipient]:
     """Return recipients of a run that was made in parts, by address."""
     asked = {"project_id": project_id, "run_id": run_id, "after": after, "limit": limit}
-    return await fetch.many(conn, "list_schedule_recipients", asked, ScheduleRunRecipient)
+    return await fetch.many(conn, sql.LIST_SCHEDULE_RECIPIENTS, asked, ScheduleRunRecipient)
 
 
 async def estimate(conn: Conn, project_id: UUID, schedule_id: UUID) -> ScheduleEstimate | None:
     """Return what a run would come to now; None where there is no such schedule."""
     asked = {"project_id": project_id, "id": schedule_id}
-    return await fetch.maybe(conn, "estimate_schedule", asked, ScheduleEstimate)
+    return await fetch.maybe(conn, sql.ESTIMATE_SCHEDULE, asked, ScheduleEstimate)
 
 
 def _acted(project_id: UUID, schedule_id: UUID, by: str) -> dict[str, object]:

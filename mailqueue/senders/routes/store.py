@@ -8,6 +8,7 @@ from mailqueue.contract.senders import Candidate, Route
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db.fetch import Conn, many, value
+from mailqueue.db.statements.senders import routes as sql
 from mailqueue.senders.routes.model import NewRoute
 
 
@@ -24,7 +25,7 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
     }
     try:
         async with conn.transaction():
-            return await value(conn, "add_route", asked, int)
+            return await value(conn, sql.ADD_ROUTE, asked, int)
     except InvalidParameterValue as exc:
         field = exc.diag.column_name or "rule"
         said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
@@ -34,13 +35,13 @@ async def add_route(conn: Conn, project: str, *, new: NewRoute, by: str | None) 
 async def remove_route(conn: Conn, project: str, *, rule_id: int, by: str | None) -> bool:
     """Remove a rule; return whether it existed."""
     return await value(
-        conn, "remove_route", {"project": project, "rule_id": rule_id, "by": by}, bool
+        conn, sql.REMOVE_ROUTE, {"project": project, "rule_id": rule_id, "by": by}, bool
     )
 
 
 async def list_routes(conn: Conn, project: str | None) -> list[Route]:
     """Return the rules of a project, or of all, in the order they are matched."""
-    return await many(conn, "list_routes", {"project": project}, Route)
+    return await many(conn, sql.LIST_ROUTES, {"project": project}, Route)
 
 
 async def test_route(
@@ -48,4 +49,4 @@ async def test_route(
 ) -> list[Candidate]:
     """Return the accounts that would send such a mail, in order."""
     asked = {"project": project, "recipient": recipient, "category": category, "tags": tags}
-    return await many(conn, "test_route", asked, Candidate)
+    return await many(conn, sql.TEST_ROUTE, asked, Candidate)

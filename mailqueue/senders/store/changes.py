@@ -9,6 +9,7 @@ from mailqueue.core.errors import Conflict, InvalidField
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.mailboxes import wire_domain
 from mailqueue.db.fetch import Conn, run, value
+from mailqueue.db.statements.senders import accounts as sql
 from mailqueue.senders.model import NewSender, SenderAccount
 
 
@@ -32,13 +33,13 @@ async def write(conn: Conn, account_id: int, new: NewSender, *, sealed: bytes | 
         "is_fallback": new.is_fallback,
         "notes": new.notes,
     }
-    await run(conn, "change_sender", params)
+    await run(conn, sql.CHANGE_SENDER, params)
 
 
 async def prefer(conn: Conn, account: SenderAccount) -> bool:
     """Make an account the first choice; return whether that is possible."""
     params = {"project_id": account.project_id, "id": account.id}
-    return await value(conn, "prefer_sender", params, bool)
+    return await value(conn, sql.PREFER_SENDER, params, bool)
 
 
 async def remove(conn: Conn, account: SenderAccount, *, by: str) -> bool:
@@ -50,7 +51,7 @@ async def remove(conn: Conn, account: SenderAccount, *, by: str) -> bool:
     params = {"project_id": account.project_id, "id": account.id, "by": by}
     try:
         async with conn.transaction():
-            return await value(conn, "remove_sender", params, bool)
+            return await value(conn, sql.REMOVE_SENDER, params, bool)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or "it is in use") from exc
 
@@ -77,7 +78,7 @@ async def route(
     }
     try:
         async with conn.transaction():
-            await run(conn, "route_to_sender", params)
+            await run(conn, sql.ROUTE_TO_SENDER, params)
     except InvalidParameterValue as exc:
         field = exc.diag.column_name or "routing_rules"
         said = (exc.diag.message_primary or "").removeprefix(f"{field}: ")
@@ -95,4 +96,4 @@ async def note(
         "subject": f"sender {account.name}",
         "detail": Jsonb(detail),
     }
-    await run(conn, "note_sender_change", params)
+    await run(conn, sql.NOTE_SENDER_CHANGE, params)

@@ -15,6 +15,7 @@ from mailqueue.contract.automation.sequences import (
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import sequences as sql
 
 
 class _Moved(NamedTuple):
@@ -25,7 +26,7 @@ class _Moved(NamedTuple):
 async def list_(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[ContactSequence]:
     """Return the sequences of a project by name, or the one with the name."""
     params = {"project_id": project_id, "name": name}
-    return await fetch.many(conn, "list_sequences", params, ContactSequence)
+    return await fetch.many(conn, sql.LIST_SEQUENCES, params, ContactSequence)
 
 
 async def versions(
@@ -33,7 +34,7 @@ async def versions(
 ) -> list[SequenceVersion]:
     """Return the versions of a sequence, newest first, or one."""
     params = {"project_id": project_id, "name": name, "version": version}
-    return await fetch.many(conn, "list_sequence_versions", params, SequenceVersion)
+    return await fetch.many(conn, sql.LIST_SEQUENCE_VERSIONS, params, SequenceVersion)
 
 
 async def put(
@@ -59,7 +60,7 @@ async def put(
     }
     with refusals(otherwise="sequence"):
         async with conn.transaction():
-            return await fetch.maybe(conn, "put_sequence", params, UUID)
+            return await fetch.maybe(conn, sql.PUT_SEQUENCE, params, UUID)
 
 
 async def publish(conn: Conn, project_id: UUID, name: str, *, by: str) -> int | None:
@@ -71,19 +72,19 @@ async def publish(conn: Conn, project_id: UUID, name: str, *, by: str) -> int | 
     params = {"project_id": project_id, "name": name, "by": by}
     with refusals():
         async with conn.transaction():
-            return await fetch.maybe(conn, "publish_sequence", params, int)
+            return await fetch.maybe(conn, sql.PUBLISH_SEQUENCE, params, int)
 
 
 async def pause(conn: Conn, project_id: UUID, name: str, *, is_paused: bool, by: str) -> bool:
     """Pause or resume a sequence; return False where there is none."""
     params = {"project_id": project_id, "name": name, "is_paused": is_paused, "by": by}
-    return await fetch.value(conn, "pause_sequence", params, bool)
+    return await fetch.value(conn, sql.PAUSE_SEQUENCE, params, bool)
 
 
 async def remove(conn: Conn, project_id: UUID, name: str, *, by: str) -> bool:
     """Remove a sequence; return False where there is none."""
     params = {"project_id": project_id, "name": name, "by": by}
-    return await fetch.value(conn, "remove_sequence", params, bool)
+    return await fetch.value(conn, sql.REMOVE_SEQUENCE, params, bool)
 
 
 async def move(
@@ -103,7 +104,7 @@ async def move(
     }
     with refusals():
         async with conn.transaction():
-            found = await fetch.one(conn, "move_enrollments", params, _Moved)
+            found = await fetch.one(conn, sql.MOVE_ENROLLMENTS, params, _Moved)
     if found.moved is None or found.remaining is None:
         return None
     return MovedEnrollments(found.moved, found.remaining)
@@ -114,4 +115,4 @@ async def counts(
 ) -> list[StepCounts]:
     """Return counts for each step of a version."""
     params = {"project_id": project_id, "name": name, "version": version, "is_test": is_test}
-    return await fetch.many(conn, "count_sequence_steps", params, StepCounts)
+    return await fetch.many(conn, sql.COUNT_SEQUENCE_STEPS, params, StepCounts)

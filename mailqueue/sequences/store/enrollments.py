@@ -17,6 +17,7 @@ from mailqueue.contract.automation.sequences import (
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import sequences as sql
 
 UPKEEP_ROWS = 1_000
 """Enrollments that one statement of the upkeep changes."""
@@ -34,22 +35,22 @@ class Advanced:
 
 async def advance(conn: Conn, ids: Sequence[UUID]) -> list[Advanced]:
     """Do what is due of claimed enrollments; return what becomes of those that are there."""
-    return await fetch.many(conn, "advance_enrollments", {"ids": arrays.uuids(ids)}, Advanced)
+    return await fetch.many(conn, sql.ADVANCE_ENROLLMENTS, {"ids": arrays.uuids(ids)}, Advanced)
 
 
 async def take_signals(conn: Conn) -> int:
     """Make enrollments due that something happened to; return how many."""
-    return await fetch.value(conn, "take_enrollment_signals", {"limit": UPKEEP_ROWS}, int)
+    return await fetch.value(conn, sql.TAKE_ENROLLMENT_SIGNALS, {"limit": UPKEEP_ROWS}, int)
 
 
 async def release(conn: Conn) -> int:
     """Release enrollments of sequences that are no longer paused; return how many."""
-    return await fetch.value(conn, "release_enrollments", {"limit": UPKEEP_ROWS}, int)
+    return await fetch.value(conn, sql.RELEASE_ENROLLMENTS, {"limit": UPKEEP_ROWS}, int)
 
 
 async def renew_zones(conn: Conn) -> int:
     """Compute enrollments anew by the present zone rules; return how many."""
-    return await fetch.value(conn, "renew_enrollment_zones", {"limit": UPKEEP_ROWS}, int)
+    return await fetch.value(conn, sql.RENEW_ENROLLMENT_ZONES, {"limit": UPKEEP_ROWS}, int)
 
 
 async def enroll(
@@ -77,13 +78,13 @@ async def enroll(
     }
     with refusals():
         async with conn.transaction():
-            return await fetch.one(conn, "enroll_address", params, Enrolled)
+            return await fetch.one(conn, sql.ENROLL_ADDRESS, params, Enrolled)
 
 
 async def end(conn: Conn, ids: Sequence[UUID], *, reason: str, by: str) -> list[UUID]:
     """End enrollments; return the ids of those that had not ended before."""
     params = {"ids": arrays.uuids(ids), "reason": reason, "by": by}
-    return list(await fetch.value(conn, "end_enrollments", params, list))
+    return list(await fetch.value(conn, sql.END_ENROLLMENTS, params, list))
 
 
 async def page(
@@ -110,14 +111,14 @@ async def page(
         "limit": limit,
     }
     with refusals():
-        return await fetch.many(conn, "list_enrollments", params, Enrollment)
+        return await fetch.many(conn, sql.LIST_ENROLLMENTS, params, Enrollment)
 
 
 async def find(conn: Conn, project_id: UUID | None, enrollment_id: UUID) -> EnrollmentDetail | None:
     """Return an enrollment with what it did, or None; of any project for None."""
     params = {"project_id": project_id, "id": enrollment_id}
-    found = await fetch.maybe(conn, "find_enrollment", params, EnrollmentDetail)
+    found = await fetch.maybe(conn, sql.FIND_ENROLLMENT, params, EnrollmentDetail)
     if found is None:
         return None
-    steps = await fetch.many(conn, "list_enrollment_steps", {"id": enrollment_id}, DoneStep)
+    steps = await fetch.many(conn, sql.LIST_ENROLLMENT_STEPS, {"id": enrollment_id}, DoneStep)
     return replace(found, steps=steps)

@@ -11,6 +11,7 @@ from mailqueue.contract.suppression import Category, CategoryText
 from mailqueue.core.address import key_of
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements import suppression as sql
 from mailqueue.suppression.subscriptions.model import Choice, ChoiceOrigin, LinkRecipient
 
 
@@ -68,7 +69,7 @@ async def find_recipient_of_link(
     erased.
     """
     params = {"email_id": email_id, "recipient": recipient}
-    found = await maybe(conn, "find_recipient_of_link", params, ReaderRow)
+    found = await maybe(conn, sql.FIND_RECIPIENT_OF_LINK, params, ReaderRow)
     return None if found is None else LinkRecipient(email_id, *found)
 
 
@@ -77,13 +78,13 @@ async def list_subscriptions(
 ) -> list[SubscriptionRow]:
     """Return the state of every category of the project, and of those in `more`."""
     params = {"project_id": project_id, "address": address, "more": list(more)}
-    return await many(conn, "list_subscriptions", params, SubscriptionRow)
+    return await many(conn, sql.LIST_SUBSCRIPTIONS, params, SubscriptionRow)
 
 
 async def find_global_suppression(conn: Conn, project_id: UUID, address: str) -> str | None:
     """Return the reason why no mail at all is sent to an address; None where some is."""
     params = {"project_id": project_id, "address": address}
-    return await maybe(conn, "find_global_suppression", params, str)
+    return await maybe(conn, sql.FIND_GLOBAL_SUPPRESSION, params, str)
 
 
 async def change(
@@ -120,7 +121,7 @@ async def change(
         "by": origin.by,
     }
     with refusals(otherwise=""):
-        return bool(await many(conn, "change_subscriptions", params, Changed))
+        return bool(await many(conn, sql.CHANGE_SUBSCRIPTIONS, params, Changed))
 
 
 async def list_categories(
@@ -128,7 +129,7 @@ async def list_categories(
 ) -> list[Category]:
     """Return the categories of a project in their order, or the one with the slug."""
     params = {"project_id": project_id, "slug": slug}
-    return [_shown(row) for row in await many(conn, "list_categories", params, CategoryRow)]
+    return [_shown(row) for row in await many(conn, sql.LIST_CATEGORIES, params, CategoryRow)]
 
 
 async def put_category(
@@ -154,14 +155,14 @@ async def put_category(
     }
     with refusals(otherwise=""):
         async with conn.transaction():
-            found = await maybe(conn, "put_category", params, CategoryRow)
+            found = await maybe(conn, sql.PUT_CATEGORY, params, CategoryRow)
     return None if found is None else _shown(found)
 
 
 async def remove_category(conn: Conn, project_id: UUID, slug: str, *, by: str) -> bool:
     """Remove a category; return False where there is none."""
     params = {"project_id": project_id, "slug": slug, "by": by}
-    return await value(conn, "remove_category", params, bool)
+    return await value(conn, sql.REMOVE_CATEGORY, params, bool)
 
 
 def _shown(row: CategoryRow) -> Category:

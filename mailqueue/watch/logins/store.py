@@ -5,6 +5,7 @@ from uuid import UUID
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.users import persons as sql
 from mailqueue.watch.logins.model import (
     LinkKind,
     ListedPersonSession,
@@ -17,7 +18,7 @@ from mailqueue.watch.logins.model import (
 
 async def find_project(conn: Conn, name: str) -> PersonsProject | None:
     """Return the project of that name; None if there is none."""
-    return await fetch.maybe(conn, "find_persons_project", {"name": name}, PersonsProject)
+    return await fetch.maybe(conn, sql.FIND_PERSONS_PROJECT, {"name": name}, PersonsProject)
 
 
 async def invite(
@@ -25,7 +26,7 @@ async def invite(
 ) -> str | None:
     """Add a link of a person; return the address, or None where there is no such person."""
     values = {"project_id": project_id, "id": user_id, "token": token, "until": until, "by": by}
-    return await fetch.maybe(conn, "invite_inbox_user", values, str)
+    return await fetch.maybe(conn, sql.INVITE_INBOX_USER, values, str)
 
 
 async def ask_reset(
@@ -33,19 +34,19 @@ async def ask_reset(
 ) -> str | None:
     """Add a link of the person with an address; return the address, or None if none is made."""
     values = {"project_id": project_id, "email": email, "token": token, "until": until}
-    return await fetch.maybe(conn, "ask_inbox_reset", values, str)
+    return await fetch.maybe(conn, sql.ASK_INBOX_RESET, values, str)
 
 
 async def take_mail(conn: Conn, project_id: UUID, email: str, *, kind: LinkKind) -> LoginMailTurn:
     """Count a mail with a link to an address, if it may be sent now."""
     values = {"project_id": project_id, "email": email, "kind": kind}
-    return await fetch.one(conn, "take_login_mail", values, LoginMailTurn)
+    return await fetch.one(conn, sql.TAKE_LOGIN_MAIL, values, LoginMailTurn)
 
 
 async def find_link(conn: Conn, project_id: UUID, token: bytes) -> str | None:
     """Return the address of the person of a valid link."""
     values = {"project_id": project_id, "token": token}
-    return await fetch.maybe(conn, "find_inbox_link", values, str)
+    return await fetch.maybe(conn, sql.FIND_INBOX_LINK, values, str)
 
 
 async def set_password(
@@ -53,7 +54,7 @@ async def set_password(
 ) -> str | None:
     """Set a password by a valid link; return the address of its person."""
     values = {"project_id": project_id, "token": token, "password_hash": password_hash}
-    return await fetch.maybe(conn, "set_inbox_password", values, str)
+    return await fetch.maybe(conn, sql.SET_INBOX_PASSWORD, values, str)
 
 
 async def change_password(
@@ -61,7 +62,9 @@ async def change_password(
 ) -> bool:
     """Replace the password that was verified; return False if it was replaced meanwhile."""
     values = {"project_id": project_id, "user_id": user_id, "session": session}
-    return await fetch.value(conn, "change_inbox_password", values | {"old": old, "new": new}, bool)
+    return await fetch.value(
+        conn, sql.CHANGE_INBOX_PASSWORD, values | {"old": old, "new": new}, bool
+    )
 
 
 async def find_login(
@@ -69,7 +72,7 @@ async def find_login(
 ) -> PersonLogin | None:
     """Return the password of the person with an address; None without one."""
     values = {"project_id": project_id, "email": email, "browser": browser}
-    return await fetch.maybe(conn, "find_inbox_login", values, PersonLogin)
+    return await fetch.maybe(conn, sql.FIND_INBOX_LOGIN, values, PersonLogin)
 
 
 async def begin_session(
@@ -87,7 +90,9 @@ async def begin_session(
     """Insert a session; None if the password was replaced, or the person removed, meanwhile."""
     values = {"project_id": project_id, "user_id": user_id, "password_hash": password_hash}
     client = {"token": token, "browser": browser, "address": address, "user_agent": user_agent}
-    return await fetch.maybe(conn, "begin_inbox_session", values | client | {"lasts": lasts}, UUID)
+    return await fetch.maybe(
+        conn, sql.BEGIN_INBOX_SESSION, values | client | {"lasts": lasts}, UUID
+    )
 
 
 async def find_session(
@@ -95,7 +100,7 @@ async def find_session(
 ) -> PersonSession | None:
     """Return the valid session of a token."""
     values = {"project_id": project_id, "token": token, "idle": idle}
-    return await fetch.maybe(conn, "find_inbox_session", values, PersonSession)
+    return await fetch.maybe(conn, sql.FIND_INBOX_SESSION, values, PersonSession)
 
 
 async def list_sessions(
@@ -103,10 +108,10 @@ async def list_sessions(
 ) -> list[ListedPersonSession]:
     """Return the sessions of a person that may still be used, the latest used first."""
     values = {"project_id": project_id, "user_id": user_id, "idle": idle}
-    return await fetch.many(conn, "list_inbox_sessions", values, ListedPersonSession)
+    return await fetch.many(conn, sql.LIST_INBOX_SESSIONS, values, ListedPersonSession)
 
 
 async def end_sessions(conn: Conn, project_id: UUID, user_id: UUID, *, session: UUID | None) -> int:
     """End one session of a person, or all; return how many had not ended."""
     values = {"project_id": project_id, "user_id": user_id, "session": session}
-    return await fetch.value(conn, "end_inbox_sessions", values, int)
+    return await fetch.value(conn, sql.END_INBOX_SESSIONS, values, int)

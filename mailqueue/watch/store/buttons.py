@@ -10,6 +10,7 @@ from mailqueue.core.storable_text import storable_json
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import buttons as sql
 from mailqueue.ports.channel import ButtonPress
 
 
@@ -47,7 +48,7 @@ async def list_muted(
         "after": after,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_muted_senders", values, MutedSender)
+    return await fetch.many(conn, sql.LIST_MUTED_SENDERS, values, MutedSender)
 
 
 async def mute(
@@ -66,25 +67,25 @@ async def mute(
     }
     with refusals(otherwise="sender_address"):
         async with conn.transaction():
-            return await fetch.maybe(conn, "mute_sender", values, UUID)
+            return await fetch.maybe(conn, sql.MUTE_SENDER, values, UUID)
 
 
 async def unmute(conn: Conn, project_id: UUID, muted_id: UUID, *, by: str) -> bool:
     """Unmute a sender; return False where there is none of that id."""
     values = {"project_id": project_id, "id": muted_id, "by": by}
-    return await fetch.value(conn, "unmute_sender", values, bool)
+    return await fetch.value(conn, sql.UNMUTE_SENDER, values, bool)
 
 
 async def set_signing(conn: Conn, project_id: UUID, channel_id: UUID, *, sealed: bytes) -> None:
     """Note the signing secret of the app of a channel."""
     values = {"project_id": project_id, "id": channel_id, "sealed": sealed}
-    await fetch.run(conn, "set_slack_signing", values)
+    await fetch.run(conn, sql.SET_SLACK_SIGNING, values)
 
 
 async def find_notification(conn: Conn, notification_id: UUID) -> SigningChannel | None:
     """Return the connected Slack channel of a notification."""
     return await fetch.maybe(
-        conn, "find_slack_notification", {"id": notification_id}, SigningChannel
+        conn, sql.FIND_SLACK_NOTIFICATION, {"id": notification_id}, SigningChannel
     )
 
 
@@ -103,4 +104,4 @@ async def press(conn: Conn, channel_id: UUID, pressed: ButtonPress) -> PressedBu
         "channel_id": channel_id,
         "press": Jsonb(storable_json(given)),
     }
-    return await fetch.one(conn, "press_slack_button", values, PressedButton)
+    return await fetch.one(conn, sql.PRESS_SLACK_BUTTON, values, PressedButton)

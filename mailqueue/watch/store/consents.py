@@ -6,6 +6,7 @@ from uuid import UUID
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import watch as sql
 from mailqueue.watch.model import PendingConsent, SealedInboxToken
 
 
@@ -19,13 +20,13 @@ async def begin(conn: Conn, wanted: PendingConsent, *, state_hash: bytes, by: st
     values["folders"] = list(wanted.folders)
     with refusals(otherwise="email_address"):
         async with conn.transaction():
-            return await fetch.value(conn, "begin_inbox_consent", values, datetime)
+            return await fetch.value(conn, sql.BEGIN_INBOX_CONSENT, values, datetime)
 
 
 async def take(conn: Conn, state_hash: bytes) -> PendingConsent | None:
     """Delete a state; return what it was begun for, or None if there is none or it has ended."""
     values = {"state_hash": state_hash}
-    return await fetch.maybe(conn, "take_inbox_consent", values, PendingConsent)
+    return await fetch.maybe(conn, sql.TAKE_INBOX_CONSENT, values, PendingConsent)
 
 
 async def find_inbox(
@@ -33,7 +34,7 @@ async def find_inbox(
 ) -> UUID | None:
     """Return the id of a person's inbox of an address."""
     values = {"project_id": project_id, "user_id": user_id, "email_address": email_address}
-    return await fetch.maybe(conn, "find_inbox_of_address", values, UUID)
+    return await fetch.maybe(conn, sql.FIND_INBOX_OF_ADDRESS, values, UUID)
 
 
 async def connect(
@@ -48,17 +49,17 @@ async def connect(
     values["folders"] = list(pending.folders)
     with refusals(otherwise="email_address"):
         async with conn.transaction():
-            return await fetch.value(conn, "connect_gmail", values, bool)
+            return await fetch.value(conn, sql.CONNECT_GMAIL, values, bool)
 
 
 async def wake(conn: Conn, address: str) -> int:
     """Let the inboxes at Gmail of an address be scanned at once; return how many."""
-    return await fetch.value(conn, "wake_gmail_inboxes", {"address": address}, int)
+    return await fetch.value(conn, sql.WAKE_GMAIL_INBOXES, {"address": address}, int)
 
 
 async def is_watched(conn: Conn, address: str) -> bool:
     """Return whether an inbox at Gmail is watched for a person of any project."""
-    return await fetch.value(conn, "is_gmail_watched", {"address": address}, bool)
+    return await fetch.value(conn, sql.IS_GMAIL_WATCHED, {"address": address}, bool)
 
 
 async def note_consent(
@@ -66,7 +67,7 @@ async def note_consent(
 ) -> None:
     """Write to the audit log what became of a consent: refused, revoked or not_revoked."""
     values = {"project_id": project_id, "subject": str(subject), "result": result, "by": by}
-    await fetch.run(conn, "note_inbox_consent", values)
+    await fetch.run(conn, sql.NOTE_INBOX_CONSENT, values)
 
 
 async def list_tokens(
@@ -74,4 +75,4 @@ async def list_tokens(
 ) -> list[SealedInboxToken]:
     """Return sealed refresh tokens of an inbox or of a person's inboxes."""
     values = {"project_id": project_id, "inbox_id": inbox_id, "user_id": user_id}
-    return await fetch.many(conn, "list_gmail_tokens", values, SealedInboxToken)
+    return await fetch.many(conn, sql.LIST_GMAIL_TOKENS, values, SealedInboxToken)

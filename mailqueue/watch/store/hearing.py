@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.watch import listeners as sql
 
 
 async def take(
@@ -26,7 +27,7 @@ async def take(
         "of_server": of_server,
         "lease": lease,
     }
-    return await fetch.many(conn, "take_inboxes_to_hear", values, UUID)
+    return await fetch.many(conn, sql.TAKE_INBOXES_TO_HEAR, values, UUID)
 
 
 async def give_way(
@@ -34,7 +35,7 @@ async def give_way(
 ) -> None:
     """Release leases for inboxes of projects with fewer connections where there is no room."""
     values = {"listener": listener, "room": room, "of_project": of_project, "of_server": of_server}
-    await fetch.run(conn, "yield_inboxes_heard", values)
+    await fetch.run(conn, sql.YIELD_INBOXES_HEARD, values)
 
 
 async def keep(
@@ -42,7 +43,7 @@ async def keep(
 ) -> set[UUID]:
     """Renew leases; return the inboxes that the process still is to listen to."""
     values = {"listener": listener, "ids": arrays.uuids(inboxes), "lease": lease}
-    return set(await fetch.many(conn, "keep_inboxes_heard", values, UUID))
+    return set(await fetch.many(conn, sql.KEEP_INBOXES_HEARD, values, UUID))
 
 
 async def note(
@@ -62,14 +63,14 @@ async def note(
         "error": None if error is None else storable(error),
         "wait": wait,
     }
-    await fetch.run(conn, "note_inbox_heard", values)
+    await fetch.run(conn, sql.NOTE_INBOX_HEARD, values)
 
 
 async def wake(conn: Conn, listener: UUID, inbox_id: UUID) -> str:
     """Let an inbox be scanned at once; return `woken`, `scanning` or `waits`."""
-    return await fetch.value(conn, "wake_inbox", {"listener": listener, "id": inbox_id}, str)
+    return await fetch.value(conn, sql.WAKE_INBOX, {"listener": listener, "id": inbox_id}, str)
 
 
 async def release(conn: Conn, listener: UUID) -> None:
     """Release all leases of a process."""
-    await fetch.run(conn, "release_inboxes_heard", {"listener": listener})
+    await fetch.run(conn, sql.RELEASE_INBOXES_HEARD, {"listener": listener})

@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import installations as sql
 
 
 class BegunInstallation(NamedTuple):
@@ -27,12 +28,12 @@ async def begin(conn: Conn, project_id: UUID, user_id: UUID, *, state: bytes, by
     values = {"project_id": project_id, "user_id": user_id, "state": state, "by": by}
     with refusals(otherwise="user_id"):
         async with conn.transaction():
-            return await fetch.value(conn, "begin_slack_installation", values, datetime)
+            return await fetch.value(conn, sql.BEGIN_SLACK_INSTALLATION, values, datetime)
 
 
 async def take(conn: Conn, state: bytes) -> BegunInstallation | None:
     """Use a state once; None if it is unknown, used or over."""
-    return await fetch.maybe(conn, "take_slack_installation", {"state": state}, BegunInstallation)
+    return await fetch.maybe(conn, sql.TAKE_SLACK_INSTALLATION, {"state": state}, BegunInstallation)
 
 
 async def end(
@@ -57,4 +58,4 @@ async def end(
     }
     with refusals(otherwise="user_id"):
         async with conn.transaction():
-            return await fetch.value(conn, "end_slack_installation", values, bool)
+            return await fetch.value(conn, sql.END_SLACK_INSTALLATION, values, bool)

@@ -6,11 +6,12 @@ from mailqueue.contract.watch import FilterRule, InboxUser
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import watch as sql
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_watch_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_WATCH_PROJECT, {"project": project}, UUID)
 
 
 async def list_users(
@@ -23,7 +24,7 @@ async def list_users(
 ) -> list[InboxUser]:
     """Return persons in the order they were added, or the one with the id."""
     values = {"project_id": project_id, "id": user_id, "after": after, "limit": limit}
-    return await fetch.many(conn, "list_inbox_users", values, InboxUser)
+    return await fetch.many(conn, sql.LIST_INBOX_USERS, values, InboxUser)
 
 
 async def add_user(conn: Conn, project_id: UUID, email: str, *, by: str) -> UUID | None:
@@ -35,7 +36,7 @@ async def add_user(conn: Conn, project_id: UUID, email: str, *, by: str) -> UUID
     values = {"project_id": project_id, "email": email, "by": by}
     with refusals(otherwise="email"):
         async with conn.transaction():
-            return await fetch.maybe(conn, "add_inbox_user", values, UUID)
+            return await fetch.maybe(conn, sql.ADD_INBOX_USER, values, UUID)
 
 
 async def pause_user(
@@ -43,13 +44,13 @@ async def pause_user(
 ) -> bool:
     """Pause or resume all notifications; return False where there is no such person."""
     values = {"project_id": project_id, "id": user_id, "is_paused": is_paused, "by": by}
-    return await fetch.value(conn, "pause_inbox_user", values, bool)
+    return await fetch.value(conn, sql.PAUSE_INBOX_USER, values, bool)
 
 
 async def remove_user(conn: Conn, project_id: UUID, user_id: UUID, *, by: str) -> bool:
     """Remove a person with everything; return False where there is none."""
     values = {"project_id": project_id, "id": user_id, "by": by}
-    return await fetch.value(conn, "remove_inbox_user", values, bool)
+    return await fetch.value(conn, sql.REMOVE_INBOX_USER, values, bool)
 
 
 async def list_rules(
@@ -69,7 +70,7 @@ async def list_rules(
         "after": after,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_filter_rules", values, FilterRule)
+    return await fetch.many(conn, sql.LIST_FILTER_RULES, values, FilterRule)
 
 
 async def put_rule(
@@ -101,10 +102,10 @@ async def put_rule(
     }
     with refusals(otherwise="pattern"):
         async with conn.transaction():
-            return await fetch.maybe(conn, "put_filter_rule", values, UUID)
+            return await fetch.maybe(conn, sql.PUT_FILTER_RULE, values, UUID)
 
 
 async def remove_rule(conn: Conn, project_id: UUID, rule_id: UUID, *, by: str) -> bool:
     """Remove a rule; return False where there is none."""
     values = {"project_id": project_id, "id": rule_id, "by": by}
-    return await fetch.value(conn, "remove_filter_rule", values, bool)
+    return await fetch.value(conn, sql.REMOVE_FILTER_RULE, values, bool)

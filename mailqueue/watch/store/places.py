@@ -7,6 +7,7 @@ from mailqueue.contract.watch import Inbox, NotificationChannel
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import watch as sql
 
 
 async def list_inboxes(
@@ -26,7 +27,7 @@ async def list_inboxes(
         "after": after,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_inboxes", values, Inbox)
+    return await fetch.many(conn, sql.LIST_INBOXES, values, Inbox)
 
 
 async def add_inbox(
@@ -68,7 +69,7 @@ async def add_inbox(
     }
     with refusals(otherwise="email_address"):
         async with conn.transaction():
-            return await fetch.value(conn, "add_mailbox", values, bool)
+            return await fetch.value(conn, sql.ADD_MAILBOX, values, bool)
 
 
 async def switch_inbox(
@@ -76,7 +77,7 @@ async def switch_inbox(
 ) -> str:
     """Pause, resume or scan an inbox; return changed, unchanged, error or missing."""
     values = {"project_id": project_id, "id": inbox_id, "action": action, "by": by}
-    return await fetch.value(conn, "switch_mailbox", values, str)
+    return await fetch.value(conn, sql.SWITCH_MAILBOX, values, str)
 
 
 async def reconnect_inbox(
@@ -96,13 +97,13 @@ async def reconnect_inbox(
     }
     with refusals(otherwise="username"):
         async with conn.transaction():
-            return await fetch.value(conn, "reconnect_mailbox", values, bool)
+            return await fetch.value(conn, sql.RECONNECT_MAILBOX, values, bool)
 
 
 async def remove_inbox(conn: Conn, project_id: UUID, inbox_id: UUID, *, by: str) -> bool:
     """Remove an inbox; return False where there is none."""
     values = {"project_id": project_id, "id": inbox_id, "by": by}
-    return await fetch.value(conn, "remove_mailbox", values, bool)
+    return await fetch.value(conn, sql.REMOVE_MAILBOX, values, bool)
 
 
 async def list_channels(
@@ -122,7 +123,7 @@ async def list_channels(
         "after": after,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_notification_channels", values, NotificationChannel)
+    return await fetch.many(conn, sql.LIST_NOTIFICATION_CHANNELS, values, NotificationChannel)
 
 
 async def add_channel(
@@ -152,7 +153,7 @@ async def add_channel(
     }
     with refusals(otherwise="slack_channel_id"):
         async with conn.transaction():
-            return await fetch.value(conn, "add_notification_channel", values, bool)
+            return await fetch.value(conn, sql.ADD_NOTIFICATION_CHANNEL, values, bool)
 
 
 async def reconnect_channel(
@@ -178,10 +179,10 @@ async def reconnect_channel(
     }
     with refusals(otherwise="slack_channel_id"):
         async with conn.transaction():
-            return await fetch.value(conn, "reconnect_channel", values, bool)
+            return await fetch.value(conn, sql.RECONNECT_CHANNEL, values, bool)
 
 
 async def disconnect_channel(conn: Conn, project_id: UUID, channel_id: UUID, *, by: str) -> bool:
     """Disconnect a channel; return False where no such channel is connected."""
     values = {"project_id": project_id, "id": channel_id, "by": by}
-    return await fetch.value(conn, "disconnect_channel", values, bool)
+    return await fetch.value(conn, sql.DISCONNECT_CHANNEL, values, bool)

@@ -7,6 +7,7 @@ from uuid import UUID
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import registrations as sql
 
 
 class BegunRegistration(NamedTuple):
@@ -49,15 +50,15 @@ async def begin(
     }
     with refusals(otherwise="user_id"):
         async with conn.transaction():
-            return await fetch.value(conn, "begin_phone_registration", values, datetime)
+            return await fetch.value(conn, sql.BEGIN_PHONE_REGISTRATION, values, datetime)
 
 
 async def take(conn: Conn, code: bytes) -> BegunRegistration | None:
     """Use a code once; None if it is unknown, used or over."""
-    return await fetch.maybe(conn, "take_phone_registration", {"code": code}, BegunRegistration)
+    return await fetch.maybe(conn, sql.TAKE_PHONE_REGISTRATION, {"code": code}, BegunRegistration)
 
 
 async def find_channels(conn: Conn, *, account: str, sender: str, number: str) -> list[UUID]:
     """Return the connected channels, of all projects, that a reply is about."""
     values = {"account": account, "sender": sender, "number": number}
-    return await fetch.many(conn, "find_phone_channels", values, UUID)
+    return await fetch.many(conn, sql.FIND_PHONE_CHANNELS, values, UUID)

@@ -11,6 +11,7 @@ from mailqueue.core.storable_text import storable_json
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.watch import whatsapp as sql
 from mailqueue.ports.channel import MessageReport
 
 
@@ -48,7 +49,7 @@ async def add(
     }
     with refusals(otherwise="phone_number"):
         async with conn.transaction():
-            return await fetch.value(conn, "add_whatsapp_channel", values, bool)
+            return await fetch.value(conn, sql.ADD_WHATSAPP_CHANNEL, values, bool)
 
 
 async def reconnect(
@@ -74,7 +75,7 @@ async def reconnect(
     }
     with refusals(otherwise="template_sid"):
         async with conn.transaction():
-            return await fetch.value(conn, "reconnect_whatsapp_channel", values, bool)
+            return await fetch.value(conn, sql.RECONNECT_WHATSAPP_CHANNEL, values, bool)
 
 
 async def find_channels(
@@ -82,7 +83,7 @@ async def find_channels(
 ) -> list[SealedChannel]:
     """Return the connected channels that a reply is about."""
     values = {"project_id": project_id, "account": account, "sender": sender, "number": number}
-    return await fetch.many(conn, "find_whatsapp_channels", values, SealedChannel)
+    return await fetch.many(conn, sql.FIND_WHATSAPP_CHANNELS, values, SealedChannel)
 
 
 async def find_notification(
@@ -90,7 +91,7 @@ async def find_notification(
 ) -> list[SealedChannel]:
     """Return the connected channel of a notification, if there is one."""
     values = {"project_id": project_id, "id": notification_id}
-    return await fetch.many(conn, "find_whatsapp_notification", values, SealedChannel)
+    return await fetch.many(conn, sql.FIND_WHATSAPP_NOTIFICATION, values, SealedChannel)
 
 
 async def record_receipt(
@@ -105,10 +106,10 @@ async def record_receipt(
             {"word": report.word, "meaning": report.meaning.value, "reason": report.reason}
         ),
     }
-    found = await fetch.value(conn, "record_receipt", values, bool)
+    found = await fetch.value(conn, sql.RECORD_RECEIPT, values, bool)
     # Of a request that is repeated because this process died in between, too.
     place = {"channel_id": channel_id, "id": notification_id}
-    await fetch.run(conn, "settle_receipts", place)
+    await fetch.run(conn, sql.SETTLE_RECEIPTS, place)
     return found
 
 
@@ -117,4 +118,4 @@ async def record_reply(
 ) -> str:
     """Record a reply of a person; see `record_whatsapp_reply` in SQL."""
     values = {"channel_id": channel_id, "message": message, "is_out": is_out, "word": word}
-    return await fetch.value(conn, "record_whatsapp_reply", values, str)
+    return await fetch.value(conn, sql.RECORD_WHATSAPP_REPLY, values, str)

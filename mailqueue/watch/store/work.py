@@ -11,6 +11,8 @@ from mailqueue.contract.watch import Notification, RuleType
 from mailqueue.core.storable_text import storable, storable_json
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.watch import watch as watch_sql
+from mailqueue.db.statements.watch import whatsapp as whatsapp_sql
 from mailqueue.ports.mailbox import Cursors
 from mailqueue.watch.matching import ActiveRule
 from mailqueue.watch.model import MailboxRow, NotificationRow, PostedNotification, SummaryLine
@@ -39,14 +41,14 @@ class _BegunNotification(NamedTuple):
 async def read_mailboxes(conn: Conn, ids: Sequence[UUID]) -> list[MailboxRow]:
     """Return claimed inboxes."""
     values = {"ids": arrays.uuids(ids)}
-    return await fetch.many(conn, "read_scanned_mailboxes", values, MailboxRow)
+    return await fetch.many(conn, watch_sql.READ_SCANNED_MAILBOXES, values, MailboxRow)
 
 
 async def read_rules(conn: Conn, users: Sequence[UUID]) -> dict[UUID, list[ActiveRule]]:
     """Return the active rules of persons in the order of evaluation."""
     found: dict[UUID, list[ActiveRule]] = {}
     values = {"users": arrays.uuids(users)}
-    for row in await fetch.many(conn, "read_active_rules", values, _RuleRow):
+    for row in await fetch.many(conn, watch_sql.READ_ACTIVE_RULES, values, _RuleRow):
         rule = ActiveRule(row.id, RuleType(row.rule_type), row.pattern)
         found.setdefault(row.user_id, []).append(rule)
     return found
@@ -73,25 +75,25 @@ async def record_scan(
         "mails": Jsonb(storable_json(list(mails))),
         "caught_up": caught_up,
     }
-    await fetch.value(conn, "record_scan", values, int)
+    await fetch.value(conn, watch_sql.RECORD_SCAN, values, int)
 
 
 async def note_push(conn: Conn, mailbox_id: UUID, claim_no: int, *, at: datetime) -> None:
     """Write when the server of an inbox was asked to push."""
     values = {"id": mailbox_id, "claim_no": claim_no, "asked_at": at}
-    await fetch.run(conn, "note_inbox_push", values)
+    await fetch.run(conn, watch_sql.NOTE_INBOX_PUSH, values)
 
 
 async def notify_of_lost(conn: Conn, mailbox_id: UUID, claim_no: int, *, reason: str) -> None:
     """Add the notification to its user that an inbox is no longer scanned, and why."""
     values = {"id": mailbox_id, "claim_no": claim_no, "reason": storable(reason)}
-    await fetch.run(conn, "notify_of_lost_inbox", values)
+    await fetch.run(conn, watch_sql.NOTIFY_OF_LOST_INBOX, values)
 
 
 async def read_notifications(conn: Conn, ids: Sequence[UUID]) -> list[NotificationRow]:
     """Return claimed notifications and their channels."""
     values = {"ids": arrays.uuids(ids)}
-    return await fetch.many(conn, "read_notifications", values, NotificationRow)
+    return await fetch.many(conn, watch_sql.READ_NOTIFICATIONS, values, NotificationRow)
 
 
 async def read_summarized(
@@ -100,7 +102,7 @@ async def read_summarized(
     """Return the first mails of each summary."""
     found: dict[UUID, list[SummaryLine]] = {}
     values = {"ids": arrays.uuids(ids), "limit": limit}
-    for line in await fetch.many(conn, "read_summarized", values, SummaryLine):
+    for line in await fetch.many(conn, watch_sql.READ_SUMMARIZED, values, SummaryLine):
         found.setdefault(line.summary_id, []).append(line)
     return found
 
@@ -114,13 +116,13 @@ async def begin(conn: Conn, claims: Sequence[NotificationClaim]) -> dict[Notific
         "ids": arrays.uuids([one.id for one in claims]),
         "claims": arrays.integers([one.claim_no for one in claims]),
     }
-    found = await fetch.many(conn, "begin_notifications", values, _BegunNotification)
+    found = await fetch.many(conn, watch_sql.BEGIN_NOTIFICATIONS, values, _BegunNotification)
     return {NotificationClaim(one.id, one.claim_no): one.state for one in found}
 
 
 async def lock_channels(conn: Conn, channels: Collection[UUID]) -> None:
     """Lock channels in one order, before rows of their notifications."""
-    await fetch.run(conn, "lock_channels", {"ids": arrays.uuids(sorted(channels))})
+    await fetch.run(conn, watch_sql.LOCK_CHANNELS, {"ids": arrays.uuids(sorted(channels))})
 
 
 async def note_answers(conn: Conn, done: Sequence[PostedNotification]) -> None:
@@ -132,18 +134,18 @@ async def note_answers(conn: Conn, done: Sequence[PostedNotification]) -> None:
         "waits": arrays.intervals([one.wait for one in done]),
         "failed": arrays.booleans([one.is_failed for one in done]),
     }
-    await fetch.run(conn, "note_channel_answers", values)
+    await fetch.run(conn, watch_sql.NOTE_CHANNEL_ANSWERS, values)
 
 
 async def opt_out(conn: Conn, channel_id: UUID, *, reason: str) -> bool:
     """End a channel whose person wants no messages; return whether it was connected."""
     values = {"id": channel_id, "word": reason}
-    return await fetch.value(conn, "opt_out_channel", values, bool)
+    return await fetch.value(conn, whatsapp_sql.OPT_OUT_CHANNEL, values, bool)
 
 
 async def close_window(conn: Conn, channel_id: UUID) -> None:
     """Send templates to a person until the next reply."""
-    await fetch.run(conn, "close_whatsapp_window", {"id": channel_id})
+    await fetch.run(conn, whatsapp_sql.CLOSE_WHATSAPP_WINDOW, {"id": channel_id})
 
 
 async def tell_of_errors(conn: Conn, *, pages: str | None) -> int:
@@ -151,7 +153,7 @@ async def tell_of_errors(conn: Conn, *, pages: str | None) -> int:
 
     `pages` is the address below which the pages of projects stand; None: there are none.
     """
-    return await fetch.value(conn, "tell_of_errors", {"pages": pages}, int)
+    return await fetch.value(conn, watch_sql.TELL_OF_ERRORS, {"pages": pages}, int)
 
 
 async def list_notifications(
@@ -173,10 +175,10 @@ async def list_notifications(
         "before": before,
         "limit": limit,
     }
-    return await fetch.many(conn, "list_notifications", values, Notification)
+    return await fetch.many(conn, watch_sql.LIST_NOTIFICATIONS, values, Notification)
 
 
 async def retry(conn: Conn, project_id: UUID, ids: Sequence[UUID], *, by: str) -> int:
     """Deliver notifications again; return how many."""
     values = {"project_id": project_id, "ids": arrays.uuids(ids), "by": by}
-    return await fetch.value(conn, "retry_notifications", values, int)
+    return await fetch.value(conn, watch_sql.RETRY_NOTIFICATIONS, values, int)

@@ -13,6 +13,7 @@ from mailqueue.core.queues.model import QueueSpec
 from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import webhooks as sql
 from mailqueue.queue.outcomes import outcome_values
 from mailqueue.webhooks.model import (
     CallResult,
@@ -46,42 +47,42 @@ async def list_page(
         "limit": limit,
         **asdict(filters),
     }
-    return await fetch.many(conn, "list_webhook_deliveries", asked, DeliveryRow)
+    return await fetch.many(conn, sql.LIST_WEBHOOK_DELIVERIES, asked, DeliveryRow)
 
 
 async def list_of_email(conn: Conn, project_id: UUID, email_id: UUID) -> list[DeliveryOfEmail]:
     """Return the deliveries of the newest events of an email, oldest first."""
     asked = {"project_id": project_id, "email_id": email_id}
-    return await fetch.many(conn, "list_deliveries_of_email", asked, DeliveryOfEmail)
+    return await fetch.many(conn, sql.LIST_DELIVERIES_OF_EMAIL, asked, DeliveryOfEmail)
 
 
 async def payload_of(conn: Conn, project_id: UUID, event_id: UUID) -> dict[str, Any] | None:
     """Return the payload of an event; None when it is no longer stored."""
     row = {"project_id": project_id, "id": event_id}
-    return await fetch.maybe(conn, "read_webhook_event", row, dict)
+    return await fetch.maybe(conn, sql.READ_WEBHOOK_EVENT, row, dict)
 
 
 async def payloads_of(conn: Conn, delivery_ids: Sequence[UUID]) -> list[DeliveryPayload]:
     """Return what claimed deliveries send."""
     ids = arrays.uuids(delivery_ids)
-    return await fetch.many(conn, "read_webhook_payloads", {"ids": ids}, DeliveryPayload)
+    return await fetch.many(conn, sql.READ_WEBHOOK_PAYLOADS, {"ids": ids}, DeliveryPayload)
 
 
 async def are_calls_traced(conn: Conn) -> bool:
     """Return whether calls are marked for the export of their spans."""
-    return await fetch.value(conn, "are_calls_traced", {}, bool)
+    return await fetch.value(conn, sql.ARE_CALLS_TRACED, {}, bool)
 
 
 async def emails_of(conn: Conn, email_ids: Sequence[UUID]) -> list[EmailFacts]:
     """Return what events in the formats of providers say about their emails."""
     ids = arrays.uuids(email_ids)
-    return await fetch.many(conn, "read_webhook_emails", {"ids": ids}, EmailFacts)
+    return await fetch.many(conn, sql.READ_WEBHOOK_EMAILS, {"ids": ids}, EmailFacts)
 
 
 async def email_of(conn: Conn, project_id: UUID, email_id: UUID) -> EmailFacts | None:
     """Return what events in the formats of providers say about an email of a project."""
     asked = {"project_id": project_id, "id": email_id}
-    return await fetch.maybe(conn, "read_webhook_email", asked, EmailFacts)
+    return await fetch.maybe(conn, sql.READ_WEBHOOK_EMAIL, asked, EmailFacts)
 
 
 async def list_attempts(
@@ -89,7 +90,7 @@ async def list_attempts(
 ) -> list[DeliveryAttemptRow]:
     """Return the calls made for a delivery."""
     row = {"project_id": project_id, "delivery_id": delivery_id}
-    return await fetch.many(conn, "list_webhook_attempts", row, DeliveryAttemptRow)
+    return await fetch.many(conn, sql.LIST_WEBHOOK_ATTEMPTS, row, DeliveryAttemptRow)
 
 
 async def retry(
@@ -117,7 +118,7 @@ async def retry(
         "most": limit,
         "by": by,
     }
-    return await fetch.value(conn, "retry_webhook_deliveries", row, int)
+    return await fetch.value(conn, sql.RETRY_WEBHOOK_DELIVERIES, row, int)
 
 
 async def count_retries(
@@ -141,7 +142,7 @@ async def count_retries(
         "until": until,
         "most": limit,
     }
-    return await fetch.value(conn, "count_webhook_retries", row, int)
+    return await fetch.value(conn, sql.COUNT_WEBHOOK_RETRIES, row, int)
 
 
 async def log_test(
@@ -168,7 +169,7 @@ async def log_test(
         "headers": Jsonb(dict(done.headers)),
         "response": done.response,
     }
-    return await fetch.maybe(conn, "log_webhook_test", row, UUID)
+    return await fetch.maybe(conn, sql.LOG_WEBHOOK_TEST, row, UUID)
 
 
 async def settle(
@@ -193,7 +194,7 @@ async def settle(
         "headers": arrays.documents([one and one.headers for one in results]),
         "responses": arrays.texts([one and storable(one.response) for one in results]),
     }
-    found = await fetch.many(conn, "settle_webhook_calls", values, SettledCall)
+    found = await fetch.many(conn, sql.SETTLE_WEBHOOK_CALLS, values, SettledCall)
     lost = {one.id for one in found if one.is_lost}
     return lost, [one.id for one in found if not one.is_lost]
 
@@ -202,4 +203,4 @@ async def tidy(conn: Conn, *, limit: int) -> int:
     """Cancel deliveries of endpoints that are gone and delete those of removed ones; return how
     many.
     """
-    return await fetch.value(conn, "tidy_webhooks", {"most": limit}, int)
+    return await fetch.value(conn, sql.TIDY_WEBHOOKS, {"most": limit}, int)

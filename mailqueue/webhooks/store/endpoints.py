@@ -8,17 +8,18 @@ from psycopg.types.json import Jsonb
 
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements import webhooks as sql
 from mailqueue.webhooks.model import WebhookKeys, WebhookRow
 
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, "find_webhook_project", {"project": project}, UUID)
+    return await fetch.maybe(conn, sql.FIND_WEBHOOK_PROJECT, {"project": project}, UUID)
 
 
 async def count(conn: Conn, project_id: UUID) -> int:
     """Return how many webhooks a project has, and lock it against others until the commit."""
-    return await fetch.value(conn, "count_webhooks", {"project_id": project_id}, int)
+    return await fetch.value(conn, sql.COUNT_WEBHOOKS, {"project_id": project_id}, int)
 
 
 async def add(
@@ -44,7 +45,7 @@ async def add(
         "sealed": sealed,
         "public_key": public_key,
     }
-    await fetch.run(conn, "add_webhook", row)
+    await fetch.run(conn, sql.ADD_WEBHOOK, row)
 
 
 async def list_page(
@@ -57,13 +58,13 @@ async def list_page(
 ) -> list[WebhookRow]:
     """Return webhooks of a project, or (None) of all, in the order they were added."""
     asked = {"project_id": project_id, "id": webhook_id, "after": after, "limit": limit}
-    return await fetch.many(conn, "list_webhooks", asked, WebhookRow)
+    return await fetch.many(conn, sql.LIST_WEBHOOKS, asked, WebhookRow)
 
 
 async def lock(conn: Conn, project_id: UUID, webhook_id: UUID) -> bool:
     """Lock a webhook until the transaction ends; False when there is no such webhook."""
     asked = {"project_id": project_id, "id": webhook_id}
-    return await fetch.value(conn, "lock_webhook", asked, bool)
+    return await fetch.value(conn, sql.LOCK_WEBHOOK, asked, bool)
 
 
 async def change(
@@ -85,7 +86,7 @@ async def change(
         "event_types": event_types,
         "by": by,
     }
-    return await fetch.value(conn, "change_webhook", row, bool)
+    return await fetch.value(conn, sql.CHANGE_WEBHOOK, row, bool)
 
 
 async def switch(
@@ -93,24 +94,24 @@ async def switch(
 ) -> bool:
     """Enable or disable a webhook; False when there is no such webhook."""
     row = {"project_id": project_id, "id": webhook_id, "is_enabled": is_enabled, "by": by}
-    return await fetch.value(conn, "switch_webhook", row, bool)
+    return await fetch.value(conn, sql.SWITCH_WEBHOOK, row, bool)
 
 
 async def remove(conn: Conn, project_id: UUID, webhook_id: UUID, *, by: str) -> bool:
     """Delete a webhook; False when there is no such webhook."""
     row = {"project_id": project_id, "id": webhook_id, "by": by}
-    return await fetch.value(conn, "remove_webhook", row, bool)
+    return await fetch.value(conn, sql.REMOVE_WEBHOOK, row, bool)
 
 
 async def lock_keys(conn: Conn, project_id: UUID, webhook_id: UUID) -> WebhookKeys | None:
     """Return URL and sealed secrets of a webhook, and lock it; None when there is no such one."""
     row = {"project_id": project_id, "id": webhook_id}
-    return await fetch.maybe(conn, "lock_webhook_keys", row, WebhookKeys)
+    return await fetch.maybe(conn, sql.LOCK_WEBHOOK_KEYS, row, WebhookKeys)
 
 
 async def read_keys(conn: Conn, ids: list[UUID]) -> list[WebhookKeys]:
     """Return URL and sealed secrets of webhooks; deleted ones are left out."""
-    return await fetch.many(conn, "read_webhook_keys", {"ids": ids}, WebhookKeys)
+    return await fetch.many(conn, sql.READ_WEBHOOK_KEYS, {"ids": ids}, WebhookKeys)
 
 
 async def replace_secret(
@@ -130,7 +131,7 @@ async def replace_secret(
         "previous": previous,
         "overlap": overlap,
     }
-    await fetch.run(conn, "replace_webhook_secret", row)
+    await fetch.run(conn, sql.REPLACE_WEBHOOK_SECRET, row)
 
 
 async def audit(
@@ -144,4 +145,4 @@ async def audit(
         "detail": Jsonb(detail),
         "by": by,
     }
-    await fetch.run(conn, "audit_webhook", row)
+    await fetch.run(conn, sql.AUDIT_WEBHOOK, row)

@@ -8,6 +8,7 @@ from mailqueue.core.outcome import Done
 from mailqueue.core.queues.registry import queue_named
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.db.statements import webhooks as sql
 from mailqueue.queue import store
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.webhooks.model import CallOutcome, CallResult, ClaimedDelivery
@@ -60,7 +61,7 @@ async def turn(conn: Conn, worker: int, hook: object) -> int:
         limit=ROWS,
         first=ROWS,
         rooms={str(hook): ROWS},
-        loading="claim_webhook_calls",
+        loading=sql.CLAIM_WEBHOOK_CALLS,
     )
     ended = [(row, Done(values={"last_code": 204})) for row in rows]
     lost, _ = await deliveries.settle(conn, SPEC, ended, [DELIVERED] * len(rows))

@@ -11,17 +11,18 @@ from mailqueue.admin.users.passkeys.model import (
 )
 from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.users import passkeys as sql
 
 
 async def put_challenge(conn: Conn, bound: bytes, challenge: bytes, *, lasts: timedelta) -> None:
     """Store the challenge of a session or browser, in place of the one before."""
     params = {"bound": bound, "challenge": challenge, "lasts": lasts}
-    await run(conn, "put_console_challenge", params)
+    await run(conn, sql.PUT_CONSOLE_CHALLENGE, params)
 
 
 async def take_challenge(conn: Conn, bound: bytes) -> bytes | None:
     """Use up the challenge of a session or browser; None if there is none, or it has ended."""
-    return await maybe(conn, "take_console_challenge", {"bound": bound}, bytes)
+    return await maybe(conn, sql.TAKE_CONSOLE_CHALLENGE, {"bound": bound}, bytes)
 
 
 async def add_passkey(
@@ -38,7 +39,7 @@ async def add_passkey(
     counted = {"sign_count": made.sign_count, "transports": list(made.transports)}
     with refusals(otherwise=""):
         await run(
-            conn, "add_console_passkey", params | key | counted | {"name": name, "max": limit}
+            conn, sql.ADD_CONSOLE_PASSKEY, params | key | counted | {"name": name, "max": limit}
         )
 
 
@@ -47,7 +48,7 @@ async def find_passkey(
 ) -> StoredPasskey | None:
     """Return the passkey with a credential id, if its user may still log in."""
     params = {"credential": credential, "browser": browser_hash}
-    return await maybe(conn, "find_console_passkey", params, StoredPasskey)
+    return await maybe(conn, sql.FIND_CONSOLE_PASSKEY, params, StoredPasskey)
 
 
 async def use_passkey(
@@ -55,14 +56,14 @@ async def use_passkey(
 ) -> bool | None:
     """Record a use; return False if the count went back, None if the passkey was removed."""
     params = {"id": passkey, "sign_count": sign_count, "address": address, "act": act}
-    return await maybe(conn, "use_console_passkey", params, bool)
+    return await maybe(conn, sql.USE_CONSOLE_PASSKEY, params, bool)
 
 
 async def list_passkeys(conn: Conn, user: UUID) -> list[ListedPasskey]:
     """Return the passkeys of a user, the first one first."""
-    return await many(conn, "list_console_passkeys", {"user": user}, ListedPasskey)
+    return await many(conn, sql.LIST_CONSOLE_PASSKEYS, {"user": user}, ListedPasskey)
 
 
 async def remove_passkey(conn: Conn, user: UUID, passkey: UUID) -> bool:
     """Delete a passkey of a user; return False if the user has no such one."""
-    return await value(conn, "remove_console_passkey", {"user": user, "id": passkey}, bool)
+    return await value(conn, sql.REMOVE_CONSOLE_PASSKEY, {"user": user, "id": passkey}, bool)

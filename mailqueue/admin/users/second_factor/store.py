@@ -6,6 +6,7 @@ from uuid import UUID
 from mailqueue.admin.users.model import SecondFactor
 from mailqueue.db.fetch import Conn, maybe, run, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.users import second_factors as sql
 
 
 async def begin_second_factor(
@@ -13,7 +14,7 @@ async def begin_second_factor(
 ) -> bool:
     """Store a sealed secret that is not on yet; return False if one is on."""
     params = {"user": user, "session": session, "master_key": master_key, "sealed": sealed}
-    return await value(conn, "begin_console_second_factor", params, bool)
+    return await value(conn, sql.BEGIN_CONSOLE_SECOND_FACTOR, params, bool)
 
 
 async def find_second_factor(
@@ -21,7 +22,7 @@ async def find_second_factor(
 ) -> SecondFactor | None:
     """Return the second factor of a user, on or not yet."""
     params = {"user": user, "browser": browser_hash}
-    return await maybe(conn, "find_console_second_factor", params, SecondFactor)
+    return await maybe(conn, sql.FIND_CONSOLE_SECOND_FACTOR, params, SecondFactor)
 
 
 async def turn_on_second_factor(
@@ -29,7 +30,9 @@ async def turn_on_second_factor(
 ) -> bool:
     """Turn on a second factor, and end the other sessions; return False if it was changed."""
     params = {"user": user, "session": session, "sealed": sealed, "step": step}
-    return await value(conn, "turn_on_console_second_factor", params | {"codes": list(codes)}, bool)
+    return await value(
+        conn, sql.TURN_ON_CONSOLE_SECOND_FACTOR, params | {"codes": list(codes)}, bool
+    )
 
 
 async def use_up(
@@ -37,23 +40,23 @@ async def use_up(
 ) -> bool:
     """Use up a code or a recovery code; return False if it was used before."""
     params = {"user": user, "step": step, "recovery": recovery}
-    return await value(conn, "use_console_code", params, bool)
+    return await value(conn, sql.USE_CONSOLE_CODE, params, bool)
 
 
 async def note_wrong_code(conn: Conn, user: UUID, *, address: str | None) -> None:
     """Record a login with the right password and a wrong code."""
-    await run(conn, "note_wrong_console_code", {"user": user, "address": address})
+    await run(conn, sql.NOTE_WRONG_CONSOLE_CODE, {"user": user, "address": address})
 
 
 async def renew_recovery_codes(conn: Conn, user: UUID, *, codes: Sequence[bytes]) -> bool:
     """Replace the recovery codes of a user; return False if no second factor is on."""
     params = {"user": user, "codes": list(codes)}
-    return await value(conn, "renew_console_recovery_codes", params, bool)
+    return await value(conn, sql.RENEW_CONSOLE_RECOVERY_CODES, params, bool)
 
 
 async def turn_off_second_factor(conn: Conn, user: UUID) -> bool:
     """Delete a second factor; return False if none is on."""
-    return await value(conn, "turn_off_console_second_factor", {"user": user}, bool)
+    return await value(conn, sql.TURN_OFF_CONSOLE_SECOND_FACTOR, {"user": user}, bool)
 
 
 async def reset_second_factor(conn: Conn, name: str, *, by: str) -> bool:
@@ -63,4 +66,4 @@ async def reset_second_factor(conn: Conn, name: str, *, by: str) -> bool:
         InvalidField: the user logs in at an issuer.
     """
     with refusals(otherwise=""):
-        return await value(conn, "reset_console_second_factor", {"name": name, "by": by}, bool)
+        return await value(conn, sql.RESET_CONSOLE_SECOND_FACTOR, {"name": name, "by": by}, bool)

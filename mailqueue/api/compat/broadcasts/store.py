@@ -9,6 +9,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn, many, maybe, one
+from mailqueue.db.statements import broadcasts as sql
 from mailqueue.webhooks.ids import new_id
 
 SINGLE_SEND = "singlesend"
@@ -111,7 +112,7 @@ async def list_beside(
     oldest first. `of_sendgrid`: single sends, else those of Resend's API.
     """
     asked = _asked(project_id, None, of_sendgrid) | {"after": after, "before": before}
-    return await many(conn, "list_broadcasts", asked | {"limit": limit}, Broadcast)
+    return await many(conn, sql.LIST_BROADCASTS, asked | {"limit": limit}, Broadcast)
 
 
 async def page_single_sends(
@@ -126,16 +127,16 @@ async def page_single_sends(
     `after`.
     """
     asked = {"project_id": project_id, "after": after, **asdict(sought)}
-    page = await one(conn, "page_single_sends", asked | {"limit": limit + 1}, PageOfIds)
+    page = await one(conn, sql.PAGE_SINGLE_SENDS, asked | {"limit": limit + 1}, PageOfIds)
     listed = _asked(project_id, None, True) | {"ids": page.ids[:limit], "limit": limit}
-    found = await many(conn, "list_broadcasts", listed, Broadcast) if page.ids else []
+    found = await many(conn, sql.LIST_BROADCASTS, listed, Broadcast) if page.ids else []
     return SingleSendsPage(page.total, page.is_there, len(page.ids) > limit, found)
 
 
 async def list_categories(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
     """Return the categories of the newest single sends, by name."""
     asked = {"project_id": project_id, "limit": limit}
-    return await many(conn, "list_single_send_categories", asked, str)
+    return await many(conn, sql.LIST_SINGLE_SEND_CATEGORIES, asked, str)
 
 
 async def find(
@@ -143,7 +144,7 @@ async def find(
 ) -> Broadcast | None:
     """Return a broadcast with its content; None where the project has none of that id."""
     asked = _asked(project_id, broadcast_id, of_sendgrid) | {"limit": 1}
-    found = await many(conn, "list_broadcasts", asked, Broadcast)
+    found = await many(conn, sql.LIST_BROADCASTS, asked, Broadcast)
     return found[0] if found else None
 
 
@@ -152,31 +153,31 @@ async def add(
 ) -> UUID | None:
     """Add a draft and return its id; None where the project has `most` broadcasts."""
     asked = fields.params(project_id) | {"id": new_id(), "most": most, "by": by}
-    return await maybe(conn, "add_broadcast", asked, UUID)
+    return await maybe(conn, sql.ADD_BROADCAST, asked, UUID)
 
 
 async def change(conn: Conn, project_id: UUID, seen: Broadcast, fields: BroadcastFields) -> bool:
     """Replace what a draft says; return False where it is no draft, or not as it was `seen`."""
     asked = fields.params(project_id) | {"id": seen.id, "seen_at": seen.updated_at}
-    return await maybe(conn, "change_broadcast", asked, UUID) is not None
+    return await maybe(conn, sql.CHANGE_BROADCAST, asked, UUID) is not None
 
 
 async def begin(conn: Conn, project_id: UUID, broadcast_id: UUID, schedule_id: UUID) -> bool:
     """Record the schedule that sends a draft; return False where it is no draft."""
     asked = {"project_id": project_id, "id": broadcast_id, "schedule_id": schedule_id}
-    return await maybe(conn, "begin_broadcast", asked, UUID) is not None
+    return await maybe(conn, sql.BEGIN_BROADCAST, asked, UUID) is not None
 
 
 async def take_back(conn: Conn, project_id: UUID, broadcast_id: UUID, schedule_id: UUID) -> bool:
     """Make a broadcast a draft again; return False where another schedule sends it."""
     asked = {"project_id": project_id, "id": broadcast_id, "schedule_id": schedule_id}
-    return await maybe(conn, "take_back_broadcast", asked, UUID) is not None
+    return await maybe(conn, sql.TAKE_BACK_BROADCAST, asked, UUID) is not None
 
 
 async def remove(conn: Conn, project_id: UUID, broadcast_id: UUID) -> bool:
     """Remove a draft; return False where it is no draft."""
     asked = {"project_id": project_id, "id": broadcast_id}
-    return await maybe(conn, "remove_broadcast", asked, UUID) is not None
+    return await maybe(conn, sql.REMOVE_BROADCAST, asked, UUID) is not None
 
 
 def _asked(project_id: UUID, broadcast_id: UUID | None, of_sendgrid: bool) -> dict[str, Any]:

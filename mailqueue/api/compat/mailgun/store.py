@@ -8,6 +8,8 @@ from uuid import UUID
 
 from mailqueue.contract.emails import Event
 from mailqueue.db.fetch import Conn, many, maybe
+from mailqueue.db.statements.emails import events as events_sql
+from mailqueue.db.statements.emails import mailgun as mailgun_sql
 
 
 class SendingRights(NamedTuple):
@@ -19,7 +21,9 @@ class SendingRights(NamedTuple):
 
 async def sending_rights_of(conn: Conn, project_id: UUID) -> SendingRights | None:
     """Return the From patterns and the trap account of a project."""
-    return await maybe(conn, "find_allowed_from", {"project_id": project_id}, SendingRights)
+    return await maybe(
+        conn, mailgun_sql.FIND_ALLOWED_FROM, {"project_id": project_id}, SendingRights
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +72,11 @@ async def list_events(
     """Return events in the order of their time."""
     asked = {each.name: getattr(chosen, each.name) for each in fields(chosen)}
     return await many(
-        conn, "list_events_of_emails", asked | {"project_id": project_id}, EventOfEmail
+        conn, events_sql.LIST_EVENTS_OF_EMAILS, asked | {"project_id": project_id}, EventOfEmail
     )
 
 
 async def emails_of(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[EmailOfEvents]:
     """Return what events say about their mails."""
     asked = {"ids": list(ids), "project_id": project_id}
-    return await many(conn, "list_emails_of_events", asked, EmailOfEvents)
+    return await many(conn, events_sql.LIST_EMAILS_OF_EVENTS, asked, EmailOfEvents)

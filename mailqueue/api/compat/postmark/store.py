@@ -8,6 +8,8 @@ from uuid import UUID
 
 from mailqueue.api.compat.suppressed.model import SuppressedList
 from mailqueue.db.fetch import Conn, many, value
+from mailqueue.db.statements.emails import bounced as bounced_sql
+from mailqueue.db.statements.emails import messages as messages_sql
 from mailqueue.mail.reads.model import EmailQuery
 
 
@@ -75,18 +77,23 @@ async def list_bounces(
         "limit": limit,
         "offset": offset,
     }
-    return await many(conn, "list_bounces", asked, BounceRow)
+    return await many(conn, bounced_sql.LIST_BOUNCES, asked, BounceRow)
 
 
 async def count_bounces(conn: Conn, project_id: UUID, chosen: BounceFilter) -> dict[str, int]:
     """Return the number of bounces of each type."""
     asked = {**chosen.params(), "project_id": project_id}
-    return {one.type: one.events for one in await many(conn, "count_bounces", asked, BounceCount)}
+    return {
+        one.type: one.events
+        for one in await many(conn, bounced_sql.COUNT_BOUNCES, asked, BounceCount)
+    }
 
 
 async def list_bounced_tags(conn: Conn, project_id: UUID, *, limit: int) -> list[str]:
     """Return the tags of mail that bounced or was complained about, in order."""
-    return await many(conn, "list_bounced_tags", {"project_id": project_id, "limit": limit}, str)
+    return await many(
+        conn, bounced_sql.LIST_BOUNCED_TAGS, {"project_id": project_id, "limit": limit}, str
+    )
 
 
 async def count_suppressed(conn: Conn, project_id: UUID, wanted: SuppressedList) -> int:
@@ -96,7 +103,7 @@ async def count_suppressed(conn: Conn, project_id: UUID, wanted: SuppressedList)
         "reasons": [reason.value for reason in wanted.reasons],
         "categories": list(wanted.categories or ()),
     }
-    return await value(conn, "count_suppressed", asked, int)
+    return await value(conn, bounced_sql.COUNT_SUPPRESSED, asked, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +159,12 @@ async def list_messages(
 ) -> list[MessageRow]:
     """Return mail after the first `offset` ones, newest first."""
     asked = wanted.params() | {"limit": offset + count, "offset": offset}
-    return await many(conn, "list_messages", asked, MessageRow)
+    return await many(conn, messages_sql.LIST_MESSAGES, asked, MessageRow)
 
 
 async def count_messages(conn: Conn, wanted: EmailQuery, *, limit: int) -> int:
     """Return the number of mails, at most `limit`."""
-    return await value(conn, "count_messages", wanted.params() | {"limit": limit}, int)
+    return await value(conn, messages_sql.COUNT_MESSAGES, wanted.params() | {"limit": limit}, int)
 
 
 async def list_visits(
@@ -171,13 +178,13 @@ async def list_visits(
         "limit": limit,
         "offset": offset,
     }
-    return await many(conn, "list_visits", asked, VisitRow)
+    return await many(conn, messages_sql.LIST_VISITS, asked, VisitRow)
 
 
 async def count_visits(conn: Conn, email_id: UUID, *, project_id: UUID, kind: str) -> int:
     """Return the number of opens or clicks of a mail."""
     asked = {"email_id": email_id, "project_id": project_id, "type": kind}
-    return await value(conn, "count_visits", asked, int)
+    return await value(conn, messages_sql.COUNT_VISITS, asked, int)
 
 
 async def list_project_visits(
@@ -185,9 +192,11 @@ async def list_project_visits(
 ) -> list[ProjectVisitRow]:
     """Return opens or clicks of all mail of a project, newest first."""
     asked = asdict(chosen) | {"limit": limit, "offset": offset}
-    return await many(conn, "list_project_visits", asked, ProjectVisitRow)
+    return await many(conn, messages_sql.LIST_PROJECT_VISITS, asked, ProjectVisitRow)
 
 
 async def count_project_visits(conn: Conn, chosen: VisitFilter, *, limit: int) -> int:
     """Return the number of opens or clicks of all mail of a project, at most `limit`."""
-    return await value(conn, "count_project_visits", asdict(chosen) | {"limit": limit}, int)
+    return await value(
+        conn, messages_sql.COUNT_PROJECT_VISITS, asdict(chosen) | {"limit": limit}, int
+    )

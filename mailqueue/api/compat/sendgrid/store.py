@@ -6,6 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many
+from mailqueue.db.statements.emails import messages as sql
 
 
 class EmailActivity(NamedTuple):
@@ -24,5 +25,5 @@ async def list_activity(
 ) -> dict[UUID, EmailActivity]:
     """Return what happened to those of these mails that have events."""
     asked = {"ids": list(ids), "project_id": project_id}
-    found = await many(conn, "list_activity", asked, EmailActivity)
+    found = await many(conn, sql.LIST_ACTIVITY, asked, EmailActivity)
     return {one.email_id: one for one in found}

@@ -11,6 +11,7 @@ from mailqueue.api.compat.suppressed.model import (
     SuppressedList,
 )
 from mailqueue.db.fetch import Conn, many
+from mailqueue.db.statements.emails import suppressed as sql
 
 
 async def list_page(
@@ -33,7 +34,7 @@ async def list_page(
         "limit": chosen.limit,
         "offset": chosen.offset,
     }
-    return await many(conn, "list_suppressed", asked, SuppressedAddress)
+    return await many(conn, sql.LIST_SUPPRESSED, asked, SuppressedAddress)
 
 
 async def list_in_categories(
@@ -46,7 +47,7 @@ async def list_in_categories(
 ) -> list[SuppressedInCategory]:
     """Return suppressions in the categories of a list, newest first."""
     asked = {**_params(project_id, wanted), "older_than": older_than, "limit": limit}
-    return await many(conn, "list_suppressed_in_categories", asked, SuppressedInCategory)
+    return await many(conn, sql.LIST_SUPPRESSED_IN_CATEGORIES, asked, SuppressedInCategory)
 
 
 async def list_newer_ids(
@@ -65,7 +66,7 @@ async def list_newer_ids(
         "prefix": prefix,
         "limit": limit,
     }
-    return await many(conn, "list_newer_suppressed_ids", asked, int)
+    return await many(conn, sql.LIST_NEWER_SUPPRESSED_IDS, asked, int)
 
 
 def _params(project_id: UUID, wanted: SuppressedList) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from uuid import UUID
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import attachments as sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,5 +39,5 @@ async def keep(conn: Conn, file: FileToStore, *, location: str | None) -> FileRe
     """
     with refusals():
         return await fetch.maybe(
-            conn, "keep_upload", asdict(file) | {"location": location}, FileReference
+            conn, sql.KEEP_UPLOAD, asdict(file) | {"location": location}, FileReference
         )

@@ -11,6 +11,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import batches as sql
 from mailqueue.mail.model import NewBatch
 
 
@@ -53,13 +54,13 @@ async def enqueue_shared(
     """Accept one content for many; an InvalidField names what is wrong with content or options."""
     asked = shared_values(project, batch, is_strict=is_strict, by=by)
     with refusals():
-        return await fetch.many(conn, "enqueue_shared", asked, SharedRow)
+        return await fetch.many(conn, sql.ENQUEUE_SHARED, asked, SharedRow)
 
 
 async def find(conn: Conn, project_id: UUID, batch_id: UUID) -> BatchState | None:
     """Return a batch of a project."""
     asked = {"project_id": project_id, "id": batch_id}
-    found = await fetch.maybe(conn, "find_batch", asked, _BatchRow)
+    found = await fetch.maybe(conn, sql.FIND_BATCH, asked, _BatchRow)
     if found is None:
         return None
     lists = [BatchList(**one) for one in found.lists]

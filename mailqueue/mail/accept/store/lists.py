@@ -12,6 +12,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.contacts import sends as sql
 
 
 class BegunBatch(NamedTuple):
@@ -30,7 +31,7 @@ async def is_list_of(
         "recipient": recipient,
         "options": Jsonb({"is_test": options.get("is_test")}),
     }
-    return await fetch.value(conn, "is_list_of", asked, bool)
+    return await fetch.value(conn, sql.IS_LIST_OF, asked, bool)
 
 
 async def accept(
@@ -46,6 +47,6 @@ async def accept(
     try:
         with refusals():
             async with conn.transaction(force_rollback=is_trial):
-                return await fetch.one(conn, "accept_list_email", asked, BegunBatch)
+                return await fetch.one(conn, sql.ACCEPT_LIST_EMAIL, asked, BegunBatch)
     except ObjectInUse as exc:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc

@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.db import fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.mail import raw as sql
 from mailqueue.mail.model import BatchRow
 
 
@@ -30,4 +31,4 @@ async def accept(
         "octets": list(octets),
     }
     with refusals():
-        return await fetch.many(conn, "accept_raw", asked, BatchRow)
+        return await fetch.many(conn, sql.ACCEPT_RAW, asked, BatchRow)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, run
+from mailqueue.db.statements.mail import retry_schedule as sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class RetryScheduleRow:
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of the project of that name."""
-    return await maybe(conn, "find_project_of_retries", {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_PROJECT_OF_RETRIES, {"project": project}, UUID)
 
 
 async def set_retry_schedule(conn: Conn, project_id: UUID, *, row: RetryScheduleRow) -> None:
@@ -35,14 +36,14 @@ async def set_retry_schedule(conn: Conn, project_id: UUID, *, row: RetrySchedule
         "soft_retries": row.soft_retries,
         "on_exhausted": row.on_exhausted,
     }
-    await run(conn, "set_retry_schedule", asked)
+    await run(conn, sql.SET_RETRY_SCHEDULE, asked)
 
 
 async def drop_retry_schedule(conn: Conn, project_id: UUID, *, category: str) -> None:
     """Delete a schedule, if there is one."""
-    await run(conn, "drop_retry_schedule", {"project_id": project_id, "category": category})
+    await run(conn, sql.DROP_RETRY_SCHEDULE, {"project_id": project_id, "category": category})
 
 
 async def list_retry_schedules(conn: Conn, project_id: UUID) -> list[RetryScheduleRow]:
     """Return a project's schedules."""
-    return await many(conn, "list_retry_schedules", {"project_id": project_id}, RetryScheduleRow)
+    return await many(conn, sql.LIST_RETRY_SCHEDULES, {"project_id": project_id}, RetryScheduleRow)

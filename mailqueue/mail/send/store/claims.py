@@ -12,6 +12,7 @@ from psycopg.errors import ObjectNotInPrerequisiteState
 from mailqueue.core.errors import LeaseLost
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.mail import send as sql
 from mailqueue.mail.model import (
     ClaimedEmail,
     EmailContent,
@@ -48,7 +49,7 @@ class Tagged:
 
 async def gather_lanes(conn: Conn) -> Gathered:
     """Wake lanes that got mail or whose block is over."""
-    return await fetch.one(conn, "gather_lanes", None, Gathered)
+    return await fetch.one(conn, sql.GATHER_LANES, None, Gathered)
 
 
 class Taken(NamedTuple):
@@ -146,7 +147,7 @@ async def take(
         "may_mark": may_mark,
     }
     try:
-        rows = await fetch.many(conn, "claim_emails", asked, _Row)
+        rows = await fetch.many(conn, sql.CLAIM_EMAILS, asked, _Row)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
     emails: list[ClaimedEmail] = []
@@ -182,7 +183,7 @@ async def claim(
     """
     asked = {"worker": worker, "limit": limit, "lease": lease, "avoid": list(avoid)}
     try:
-        return await fetch.many(conn, "claim_emails_unread", asked, ClaimedEmail)
+        return await fetch.many(conn, sql.CLAIM_EMAILS_UNREAD, asked, ClaimedEmail)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
@@ -195,7 +196,7 @@ async def claim_suspect(conn: Conn, worker: int, *, lease: timedelta) -> list[Cl
     """
     asked = {"worker": worker, "lease": lease}
     try:
-        return await fetch.many(conn, "claim_suspect", asked, ClaimedEmail)
+        return await fetch.many(conn, sql.CLAIM_SUSPECT, asked, ClaimedEmail)
     except ObjectNotInPrerequisiteState as exc:
         raise LeaseLost(f"worker {worker} was declared lost") from exc
 
@@ -203,39 +204,39 @@ async def claim_suspect(conn: Conn, worker: int, *, lease: timedelta) -> list[Cl
 async def find_claims(conn: Conn, worker: int, *, after: int) -> list[ClaimedEmail]:
     """Return what the worker holds by claims after that number, as the claims would have."""
     asked = {"worker": worker, "after": after}
-    return await fetch.many(conn, "find_claims", asked, ClaimedEmail)
+    return await fetch.many(conn, sql.FIND_CLAIMS, asked, ClaimedEmail)
 
 
 async def read_contents(conn: Conn, ids: list[int], *, days: list[date]) -> list[EmailContent]:
     """Read contents by id; `days` are the days they were written on."""
     asked = {"ids": arrays.integers(ids), "days": days}
-    return await fetch.many(conn, "read_contents", asked, EmailContent)
+    return await fetch.many(conn, sql.READ_CONTENTS, asked, EmailContent)
 
 
 async def read_attachments(conn: Conn, ids: list[UUID], *, days: list[date]) -> list[StoredFile]:
     """Read the bytes of files by id; `days` are the days they were stored on."""
     asked = {"ids": ids, "days": days}
-    return await fetch.many(conn, "read_attachments", asked, StoredFile, binary=True)
+    return await fetch.many(conn, sql.READ_ATTACHMENTS, asked, StoredFile, binary=True)
 
 
 async def read_tags(conn: Conn, ids: list[UUID]) -> list[Tagged]:
     """Read the tags of those of these mails that have any."""
-    return await fetch.many(conn, "read_tags", {"ids": ids}, Tagged)
+    return await fetch.many(conn, sql.READ_TAGS, {"ids": ids}, Tagged)
 
 
 async def read_recipients(conn: Conn, ids: list[UUID]) -> list[EmailRecipient]:
     """Read all recipients of messages that have several."""
-    return await fetch.many(conn, "read_recipients", {"ids": arrays.uuids(ids)}, EmailRecipient)
+    return await fetch.many(conn, sql.READ_RECIPIENTS, {"ids": arrays.uuids(ids)}, EmailRecipient)
 
 
 async def ensure_partitions(conn: Conn, months: int) -> int:
     """Make the partitions of the coming months; return how many were missing."""
-    return await fetch.value(conn, "ensure_partitions", {"months": months}, int)
+    return await fetch.value(conn, sql.ENSURE_PARTITIONS, {"months": months}, int)
 
 
 async def rest_sender(conn: Conn, account: int, reason: str) -> None:
     """Let an account rest after a failed connection."""
-    await fetch.run(conn, "rest_sender", {"account": account, "reason": reason})
+    await fetch.run(conn, sql.REST_SENDER, {"account": account, "reason": reason})
 
 
 async def rest_sender_for(
@@ -243,7 +244,7 @@ async def rest_sender_for(
 ) -> None:
     """Let an account rest as its provider asked, in every process; None: longer each time."""
     asked = {"account": account, "reason": reason, "wait": wait, "is_quota": is_quota}
-    await fetch.run(conn, "rest_sender_for", asked)
+    await fetch.run(conn, sql.REST_SENDER_FOR, asked)
 
 
 async def report_failures(
@@ -265,14 +266,14 @@ async def report_failures(
         "emails": list(emails),
         "refusals": list(refusals),
     }
-    await fetch.run(conn, "report_failures", asked)
+    await fetch.run(conn, sql.REPORT_FAILURES, asked)
 
 
 async def sender_answered(conn: Conn, account: int) -> None:
     """Write down that the account's server accepts connections again."""
-    await fetch.run(conn, "sender_answered", {"account": account})
+    await fetch.run(conn, sql.SENDER_ANSWERED, {"account": account})
 
 
 async def suspend_sender(conn: Conn, account: int, reason: str) -> None:
     """Stop an account whose own server refuses us."""
-    await fetch.run(conn, "suspend_sender", {"account": account, "reason": reason})
+    await fetch.run(conn, sql.SUSPEND_SENDER, {"account": account, "reason": reason})

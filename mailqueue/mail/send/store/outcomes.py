@@ -11,6 +11,7 @@ from mailqueue.core.storable_text import storable
 from mailqueue.db import arrays, fetch
 from mailqueue.db.faults import OF_ROWS
 from mailqueue.db.fetch import Conn
+from mailqueue.db.statements.mail import send as sql
 from mailqueue.mail.model import (
     ClaimedEmail,
     Ending,
@@ -84,13 +85,13 @@ async def settle_and_mark(
             **_columns(settled),
         }
         if any(one.stages is not None for one in settled):
-            await fetch.run(conn, "note_send_stages", _columns_of_stages(settled))
+            await fetch.run(conn, sql.NOTE_SEND_STAGES, _columns_of_stages(settled))
         if not several:  # one statement: a worker frozen between two would keep limits locked
-            rows = await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow)
+            rows = await fetch.many(conn, sql.SETTLE_AND_MARK, asked, _OutcomeRow)
         else:
             async with conn.transaction():
-                await fetch.run(conn, "settle_recipients", _columns_of_recipients(several))
-                rows = await fetch.many(conn, "settle_and_mark", asked, _OutcomeRow)
+                await fetch.run(conn, sql.SETTLE_RECIPIENTS, _columns_of_recipients(several))
+                rows = await fetch.many(conn, sql.SETTLE_AND_MARK, asked, _OutcomeRow)
     except _OF_ONE as exc:
         if is_split or not settled:
             raise
@@ -135,7 +136,7 @@ async def _settle_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResu
     try:
         return await settle_and_mark(conn, worker, settled=[_bare(one)], is_split=True)
     except _OF_ONE:
-        await fetch.run(conn, "shorten_email", {"id": one.id, "claim": one.claim_no})
+        await fetch.run(conn, sql.SHORTEN_EMAIL, {"id": one.id, "claim": one.claim_no})
     try:
         return await settle_and_mark(conn, worker, settled=[_bare(one)], is_split=True)
     except _OF_ONE as exc:
@@ -147,7 +148,7 @@ async def _settle_alone(conn: Conn, worker: int, one: SendOutcome) -> SettleResu
             "spent": one.spent,
             "reason": storable(said),
         }
-        is_ours = await fetch.value(conn, "hold_unrecorded", values, bool)
+        is_ours = await fetch.value(conn, sql.HOLD_UNRECORDED, values, bool)
     except _OF_ONE:  # its lease ends, and its policy for unknown outcomes decides
         log.exception("outcome.lost", email_id=str(one.id), outcome=str(one.ending))
         is_ours = False

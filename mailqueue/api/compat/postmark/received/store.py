@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.statements.events import received as sql
 from mailqueue.inbound.bounces.events import IGNORED
 from mailqueue.inbound.bounces.submitted import message_of
 from mailqueue.mail.reads.conversations import conversation_of
@@ -76,7 +77,7 @@ async def list_mail(
 ) -> list[BounceMail]:
     """Return bounce mail, newest first."""
     asked = wanted.params(project_id) | {"id": None, "limit": limit, "offset": offset}
-    return await many(conn, "list_bounce_mail", asked, BounceMail)
+    return await many(conn, sql.LIST_BOUNCE_MAIL, asked, BounceMail)
 
 
 async def list_mail_beside(
@@ -87,18 +88,18 @@ async def list_mail_beside(
     """
     asked = BounceMailFilter().params(project_id)
     asked |= {"after": after, "before": before, "limit": limit}
-    return await many(conn, "list_bounce_mail_beside", asked, BounceMail)
+    return await many(conn, sql.LIST_BOUNCE_MAIL_BESIDE, asked, BounceMail)
 
 
 async def count_mail(conn: Conn, project_id: UUID, wanted: BounceMailFilter) -> int:
     """Return the number of bounce mails, at most 10,000."""
-    return await value(conn, "count_bounce_mail", wanted.params(project_id), int)
+    return await value(conn, sql.COUNT_BOUNCE_MAIL, wanted.params(project_id), int)
 
 
 async def find_mail(conn: Conn, project_id: UUID, mail_id: UUID) -> BounceMail | None:
     """Return one bounce mail of a project."""
     asked = BounceMailFilter().params(project_id) | {"id": mail_id, "limit": 1, "offset": 0}
-    found = await many(conn, "list_bounce_mail", asked, BounceMail)
+    found = await many(conn, sql.LIST_BOUNCE_MAIL, asked, BounceMail)
     return found[0] if found else None
 
 
@@ -111,7 +112,7 @@ async def read_again(conn: Conn, project_id: UUID, mail_id: UUID, *, state: str,
         "rule": IGNORED,
         "by": by,
     }
-    return await value(conn, "read_bounce_mail_again", asked, bool)
+    return await value(conn, sql.READ_BOUNCE_MAIL_AGAIN, asked, bool)
 
 
 async def find_dump(
@@ -119,7 +120,7 @@ async def find_dump(
 ) -> BounceSource | None:
     """Return what reported a bounce; None where it is not kept."""
     asked = {"project_id": project_id, "id": event_id, "occurred_at": occurred_at}
-    return await maybe(conn, "find_bounce_dump", asked, BounceSource)
+    return await maybe(conn, sql.FIND_BOUNCE_DUMP, asked, BounceSource)
 
 
 def _message(

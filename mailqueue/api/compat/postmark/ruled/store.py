@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from mailqueue.api.http.context import RequestContext
 from mailqueue.db.fetch import Conn, many, maybe, value
 from mailqueue.db.refusals import refusals
+from mailqueue.db.statements.projects import rules as sql
 from mailqueue.webhooks.formats.values import number_of
 
 
@@ -62,7 +63,7 @@ async def list_rules(
         "kind": None if kind is None else kind.value,
         "subjects": None if subjects is None else list(subjects),
     }
-    return await many(conn, "list_project_rules", asked, ProjectRule)
+    return await many(conn, sql.LIST_PROJECT_RULES, asked, ProjectRule)
 
 
 async def rule_of_number(call: RequestContext, kind: RuleKind, number: str) -> ProjectRule | None:
@@ -96,7 +97,7 @@ async def put_rule(
     async with call.connection() as conn:
         with refusals(otherwise="subject"):
             async with conn.transaction():
-                return await maybe(conn, "put_project_rule", asked, ProjectRule)
+                return await maybe(conn, sql.PUT_PROJECT_RULE, asked, ProjectRule)
 
 
 async def remove_rule(call: RequestContext, kind: RuleKind, one: ProjectRule) -> None:
@@ -108,4 +109,4 @@ async def remove_rule(call: RequestContext, kind: RuleKind, one: ProjectRule) ->
         "by": call.by,
     }
     async with call.connection() as conn:
-        await value(conn, "remove_project_rule", asked, bool)
+        await value(conn, sql.REMOVE_PROJECT_RULE, asked, bool)

@@ -27,6 +27,8 @@ from mailqueue.api.emails.schema import StorableText
 from mailqueue.api.http.context import RequestContext
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn, many
+from mailqueue.db.sql import ManyRows
+from mailqueue.db.statements import broadcasts as sql
 
 MAX_LINKS = 1_000
 Row = TypeVar("Row")
@@ -89,7 +91,7 @@ async def recipients(call: RequestContext) -> Response:
         "limit": limit + 1,
     }
     found: Sequence[ReachedContact] = await _read(
-        call, "list_broadcast_recipients", more, ReachedContact
+        call, sql.LIST_BROADCAST_RECIPIENTS, more, ReachedContact
     )
     if query.bounce_type == "undetermined":
         found = ()  # each bounce is one or the other here
@@ -100,7 +102,7 @@ async def recipients(call: RequestContext) -> Response:
 async def links(call: RequestContext) -> Response:
     """List the links that were clicked, those with most clicks first."""
     query = page_query(call, ListPage)
-    found = await _read(call, "list_broadcast_links", {"limit": MAX_LINKS}, ClickedLink)
+    found = await _read(call, sql.LIST_BROADCAST_LINKS, {"limit": MAX_LINKS}, ClickedLink)
     if query.limit is None and query.after is None and query.before is None:
         return list_answer(found, has_more=False)  # without a limit there are no pages
     page, has_more = page_of(found, query, lambda one: one.id)
@@ -108,7 +110,7 @@ async def links(call: RequestContext) -> Response:
 
 
 async def _read(
-    call: RequestContext, query: str, more: Mapping[str, Any], row: type[Row]
+    call: RequestContext, statement: ManyRows, more: Mapping[str, Any], row: type[Row]
 ) -> list[Row]:
     """Return rows of the broadcast of the path.
 
@@ -122,7 +124,7 @@ async def _read(
         await _check(conn, project_id, broadcast_id)
         try:
             async with conn.transaction(), spans.reading(conn, LONGEST_READING):
-                return await many(conn, query, asked, row)
+                return await many(conn, statement, asked, row)
         except InvalidField:
             raise InvalidField("type", "there are too many recipients to read them") from None
 

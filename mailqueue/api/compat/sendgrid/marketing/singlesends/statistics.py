@@ -29,6 +29,8 @@ from mailqueue.api.http.origin import origin_of
 from mailqueue.api.http.responses import json_answer
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import many
+from mailqueue.db.sql import ManyRows
+from mailqueue.db.statements import broadcasts as sql
 
 MAX_IDS = 25
 MAX_PAGE = 50
@@ -116,7 +118,7 @@ async def links(call: RequestContext) -> Response:
     one = await single_send_of(call)
     query = query_of(call, SingleSendLinksQuery)
     asked = {"id": one.id, "limit": MAX_LINKS}
-    found = await _read(call, "list_broadcast_links", asked, ClickedLink)
+    found = await _read(call, sql.LIST_BROADCAST_LINKS, asked, ClickedLink)
     ids = [each.id for each in found]
     start = 0
     if query.page_token is not None:
@@ -139,11 +141,11 @@ async def links(call: RequestContext) -> Response:
 
 
 async def _counts(call: RequestContext, ids: Sequence[UUID]) -> list[BroadcastCounts]:
-    return await _read(call, "count_broadcasts", {"ids": list(ids)}, BroadcastCounts)
+    return await _read(call, sql.COUNT_BROADCASTS, {"ids": list(ids)}, BroadcastCounts)
 
 
 async def _read(
-    call: RequestContext, query: str, more: Mapping[str, Any], row: type[Row]
+    call: RequestContext, statement: ManyRows, more: Mapping[str, Any], row: type[Row]
 ) -> list[Row]:
     """Return rows of a query over the mail of single sends.
 
@@ -154,7 +156,7 @@ async def _read(
     async with call.reports() as conn:
         try:
             async with conn.transaction(), spans.reading(conn, LONGEST_READING):
-                return await many(conn, query, asked, row)
+                return await many(conn, statement, asked, row)
         except InvalidField:
             why = "there is too much mail to count it: ask for fewer"
             raise InvalidField("page_size", why) from None
