@@ -10,7 +10,7 @@ from mailqueue.contacts.model import ContactFilter
 from mailqueue.contract.contacts import Contact, ContactList, Membership, MemberStatus
 from mailqueue.db.fetch import Conn, many, maybe, one, value
 from mailqueue.db.refusals import refusals
-from mailqueue.db.statements.contacts import contacts as contacts_sql
+from mailqueue.db.statements.contacts import contacts as sql
 from mailqueue.db.statements.contacts import lists as lists_sql
 
 
@@ -45,7 +45,7 @@ class AskedRow(NamedTuple):
 
 async def find_project(conn: Conn, project: str) -> UUID | None:
     """Return the id of a project; None where there is none of that name."""
-    return await maybe(conn, contacts_sql.FIND_CONTACT_PROJECT, {"project": project}, UUID)
+    return await maybe(conn, sql.FIND_CONTACT_PROJECT, {"project": project}, UUID)
 
 
 async def find(
@@ -53,7 +53,7 @@ async def find(
 ) -> Contact | None:
     """Return the contact of an id, or of an address in any spelling."""
     asked = {"project_id": project_id, "id": contact_id, "email": email}
-    return await maybe(conn, contacts_sql.FIND_CONTACT, asked, Contact)
+    return await maybe(conn, sql.FIND_CONTACT, asked, Contact)
 
 
 async def list_page(
@@ -74,10 +74,8 @@ async def list_page(
         "condition": filters.condition,
     }
     with refusals():
-        await maybe(
-            conn, contacts_sql.CHECK_CONTACT_CONDITION, {"condition": filters.condition}, str
-        )
-    return await many(conn, contacts_sql.LIST_CONTACTS, asked, Contact)
+        await maybe(conn, sql.CHECK_CONTACT_CONDITION, {"condition": filters.condition}, str)
+    return await many(conn, sql.LIST_CONTACTS, asked, Contact)
 
 
 async def list_newer(
@@ -85,28 +83,25 @@ async def list_newer(
 ) -> list[Contact]:
     """Return contacts after one, oldest first."""
     asked = {"project_id": project_id, "newer_than": newer_than, "limit": limit}
-    return await many(conn, contacts_sql.LIST_NEWER_CONTACTS, asked, Contact)
+    return await many(conn, sql.LIST_NEWER_CONTACTS, asked, Contact)
 
 
 async def list_by_id(conn: Conn, project_id: UUID, ids: Sequence[UUID]) -> list[Contact]:
     """Return contacts with these ids, in their order."""
     return await many(
-        conn,
-        contacts_sql.LIST_CONTACTS_BY_ID,
-        {"project_id": project_id, "ids": list(ids)},
-        Contact,
+        conn, sql.LIST_CONTACTS_BY_ID, {"project_id": project_id, "ids": list(ids)}, Contact
     )
 
 
 async def count(conn: Conn, project_id: UUID) -> int:
     """Return the number of contacts of a project."""
-    return await value(conn, contacts_sql.COUNT_CONTACTS, {"project_id": project_id}, int)
+    return await value(conn, sql.COUNT_CONTACTS, {"project_id": project_id}, int)
 
 
 async def list_memberships(conn: Conn, project_id: UUID, contact_id: UUID) -> list[Membership]:
     """Return the lists that a contact was added to, by name."""
     asked = {"project_id": project_id, "id": contact_id}
-    return await many(conn, contacts_sql.LIST_MEMBERSHIPS, asked, Membership)
+    return await many(conn, sql.LIST_MEMBERSHIPS, asked, Membership)
 
 
 async def put(
@@ -131,14 +126,14 @@ async def put(
     }
     with refusals(otherwise="contact"):
         async with conn.transaction():
-            return await maybe(conn, contacts_sql.PUT_CONTACT, asked, Contact)
+            return await maybe(conn, sql.PUT_CONTACT, asked, Contact)
 
 
 async def remove(conn: Conn, project_id: UUID, contact_id: UUID) -> int | None:
     """Remove a contact; return how many mails were cancelled, None where there is none."""
     asked = {"project_id": project_id, "id": contact_id}
     async with conn.transaction():
-        return await maybe(conn, contacts_sql.REMOVE_CONTACT, asked, int)
+        return await maybe(conn, sql.REMOVE_CONTACT, asked, int)
 
 
 async def import_lines(
@@ -161,7 +156,7 @@ async def import_lines(
     }
     with refusals():
         async with conn.transaction():
-            return await many(conn, contacts_sql.IMPORT_CONTACTS, asked, ImportedLine)
+            return await many(conn, sql.IMPORT_CONTACTS, asked, ImportedLine)
 
 
 async def list_lists(
@@ -173,13 +168,7 @@ async def list_lists(
 
 
 async def put_list(
-    conn: Conn,
-    project_id: UUID,
-    name: str,
-    *,
-    given: Mapping[str, Any],
-    must_be_new: bool,
-    by: str,
+    conn: Conn, project_id: UUID, name: str, *, given: Mapping[str, Any], must_be_new: bool, by: str
 ) -> ContactList | None:
     """Add or change a list; None where it must be new and exists, or the reverse.
 

@@ -1,13 +1,15 @@
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pytest
 from psycopg.types.json import Jsonb
 
 from mailqueue.db.fetch import Conn, WrongRows, many, maybe, one, run, value
-from mailqueue.db.sql import RowCount, Statement
+from mailqueue.db.sql import ManyRows, MaybeRow, NoRows, OneRow, OneValue, Statement
 
 pytestmark = pytest.mark.anyio
+
+S = TypeVar("S", bound=Statement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +23,8 @@ class QuickPair(NamedTuple):
     word: str
 
 
-def statement(gives: RowCount, query: str) -> Statement:
-    return Statement("tried", gives, query.encode())
+def statement(kind: type[S], query: str) -> S:
+    return kind("tried", query.encode())
 
 
 PAIRS = "SELECT 'w' || n AS word, n AS number FROM generate_series(1, %(count)s) AS n ORDER BY n"
@@ -37,7 +39,7 @@ async def test_columns_reach_the_fields_of_their_name_in_any_order(
 ) -> None:
     pairs = f"SELECT {columns} FROM generate_series(1, %(count)s) AS n ORDER BY n"
 
-    found = await many(conn, statement(RowCount.MANY, pairs), {"count": 2}, row)
+    found = await many(conn, statement(ManyRows, pairs), {"count": 2}, row)
 
     assert found == [row(1, "w1"), row(2, "w2")]
 
@@ -46,14 +48,14 @@ async def test_columns_reach_the_fields_of_their_name_in_any_order(
 async def test_a_column_without_a_field_is_an_error(
     conn: Conn, row: type[Pair] | type[QuickPair]
 ) -> None:
-    one_more = statement(RowCount.ONE, "SELECT 1 AS number, 'w' AS word, 2 AS more")
+    one_more = statement(OneRow, "SELECT 1 AS number, 'w' AS word, 2 AS more")
 
     with pytest.raises(TypeError):
         await one(conn, one_more, None, row)
 
 
 async def test_one_row_is_exactly_one(conn: Conn) -> None:
-    only = statement(RowCount.ONE, PAIRS)
+    only = statement(OneRow, PAIRS)
 
     assert await one(conn, only, {"count": 1}, Pair) == Pair(1, "w1")
     for count in (0, 2):
@@ -62,7 +64,7 @@ async def test_one_row_is_exactly_one(conn: Conn) -> None:
 
 
 async def test_a_row_that_may_be_missing_is_none(conn: Conn) -> None:
-    perhaps = statement(RowCount.MAYBE, PAIRS)
+    perhaps = statement(MaybeRow, PAIRS)
 
     assert await maybe(conn, perhaps, {"count": 0}, Pair) is None
     assert await maybe(conn, perhaps, {"count": 1}, Pair) == Pair(1, "w1")
@@ -71,31 +73,31 @@ async def test_a_row_that_may_be_missing_is_none(conn: Conn) -> None:
 
 
 async def test_a_single_column_is_given_bare(conn: Conn) -> None:
-    listed = statement(RowCount.MANY, "SELECT generate_series(1, 3)")
+    listed = statement(ManyRows, "SELECT generate_series(1, 3)")
 
     assert await many(conn, listed, None, int) == [1, 2, 3]
-    assert await value(conn, statement(RowCount.VALUE, "SELECT 'x'"), None, str) == "x"
+    assert await value(conn, statement(OneValue, "SELECT 'x'"), None, str) == "x"
 
 
 async def test_a_value_of_another_type_is_refused(conn: Conn) -> None:
     with pytest.raises(WrongRows, match="tried returned NoneType, not int"):
-        await value(conn, statement(RowCount.VALUE, "SELECT NULL"), None, int)
+        await value(conn, statement(OneValue, "SELECT NULL"), None, int)
 
 
 async def test_a_bare_type_for_two_columns_is_refused(conn: Conn) -> None:
     with pytest.raises(WrongRows, match="expected one column, got 2"):
-        await value(conn, statement(RowCount.VALUE, "SELECT 1, 2"), None, int)
+        await value(conn, statement(OneValue, "SELECT 1, 2"), None, int)
 
 
 async def test_a_statement_is_fetched_as_it_is_declared(conn: Conn) -> None:
     with pytest.raises(WrongRows, match="declared :many, but fetched as :one"):
-        await one(conn, statement(RowCount.MANY, "SELECT 1"), None, int)
+        await one(conn, statement(ManyRows, "SELECT 1"), None, int)  # type: ignore[arg-type]
 
 
 async def test_running_says_how_many_rows_were_touched(conn: Conn) -> None:
-    await run(conn, statement(RowCount.RUN, "CREATE TEMPORARY TABLE t (n integer)"))
+    await run(conn, statement(NoRows, "CREATE TEMPORARY TABLE t (n integer)"))
 
-    inserted = statement(RowCount.RUN, "INSERT INTO t SELECT generate_series(1, 4)")
+    inserted = statement(NoRows, "INSERT INTO t SELECT generate_series(1, 4)")
 
     assert await run(conn, inserted) == 4
 
@@ -103,6 +105,6 @@ async def test_running_says_how_many_rows_were_touched(conn: Conn) -> None:
 async def test_json_keeps_its_shape_both_ways(conn: Conn) -> None:
     given = {"ä": [1, 2.5, None, True], "nested": {"x": "😀"}}
 
-    echoed = statement(RowCount.VALUE, "SELECT %(given)s::jsonb")
+    echoed = statement(OneValue, "SELECT %(given)s::jsonb")
 
     assert await value(conn, echoed, {"given": Jsonb(given)}, dict) == given

@@ -18,7 +18,7 @@ from mailqueue.core.json.reading import (
 )
 from mailqueue.db.fetch import Conn, many
 from mailqueue.db.reading import FIRST, LAST
-from mailqueue.db.sql import RowCount, Statement
+from mailqueue.db.sql import ManyRows
 
 anyio = pytest.mark.anyio
 VALUES = st.recursive(
@@ -57,7 +57,7 @@ class ReadTime(NamedTuple):
 async def test_the_end_of_a_day_is_read_as_its_last_microsecond(conn: Conn) -> None:
     query = b"SELECT * FROM (VALUES (time '24:00'), ('23:59:59'), ('00:00')) AS v(at)"
 
-    rows = await many(conn, Statement("tried", RowCount.MANY, query), None, ReadTime)
+    rows = await many(conn, ManyRows("tried", query), None, ReadTime)
 
     assert [row.at for row in rows] == [time.max, time(23, 59, 59), time.min]
 
@@ -69,7 +69,7 @@ async def test_a_row_with_a_value_python_lacks_is_read_with_the_nearest(
 ) -> None:
     await conn.execute(f"SET TIME ZONE '{zone}'".encode())
 
-    rows = await many(conn, Statement("tried", RowCount.MANY, ROWS.encode()), None, Read)
+    rows = await many(conn, ManyRows("tried", ROWS.encode()), None, Read)
 
     assert [one.n for one in rows] == [1, 2, 3, 4, 5, 6, 7]
     plain, late, early, far, ancient, edge, deep = rows

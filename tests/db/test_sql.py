@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from mailqueue.db.sql import RowCount, StatementError, read_statements
+from mailqueue.db.sql import ManyRows, NoRows, RowCount, Statement, StatementError, read_statements
 from mailqueue.db.statements import schema as schema_sql
 
 
@@ -58,3 +58,11 @@ def test_slots_are_filled_with_quoted_names(tmp_path: Path) -> None:
 
 def test_the_product_brings_its_statements() -> None:
     assert schema_sql.RECORD_MIGRATION.gives is RowCount.RUN
+
+
+@pytest.mark.parametrize(("kind", "name"), [(ManyRows, "record_migration"), (NoRows, "recorded")])
+def test_a_statement_without_that_name_and_kind_is_refused(
+    kind: type[Statement], name: str
+) -> None:
+    with pytest.raises(StatementError, match=f"no `-- name: {name} :{kind.gives}`"):
+        kind.named(name)

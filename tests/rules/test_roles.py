@@ -132,9 +132,14 @@ ALSO_RUN_BY_WORKERS = ("find_sender_by_id", "list_senders", "find_data_key", "li
 async def test_a_worker_may_run_every_statement_of_a_worker(worker: Conn) -> None:
     """Explained, not run: rights on relations and functions are checked before the first row."""
     names = {name for file in ("queue", "mail/send") for name in _names_in(file)}
-    verbs = [verb for verb in ROW_STATEMENTS if verb != "requeue"]
-    found = [SQL[name] for name in names - set(ROW_STATEMENTS.values()) | set(ALSO_RUN_BY_WORKERS)]
-    found += [statement(spec, verb, ("id",)) for verb in verbs for spec in QUEUES]
+    shared = {each.name: each for each in ROW_STATEMENTS}
+    found = [SQL[name] for name in names - set(shared) | set(ALSO_RUN_BY_WORKERS)]
+    del shared["requeue_rows"]
+    found += [
+        statement(spec, each, ("id",) if each.name == "claim_rows" else ())
+        for each in shared.values()
+        for spec in QUEUES
+    ]
     for each in found:
         query, parameters = _numbered(each.query.decode())
         async with worker.transaction(force_rollback=True):
