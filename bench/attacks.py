@@ -246,7 +246,7 @@ async def _log_in(attacker: Attacker) -> None:
     attacker.note(await attacker.console.post("/console/login", data=asked, headers=own))
 
 
-async def _inline_server(attacker: Attacker) -> None:
+async def _custom_smtp_server(attacker: Attacker) -> None:
     server = {"host": "192.0.2.1", "port": 25}
     people = {"to": "person@example.com", "from_email": "sender@example.com"}
     sent = {**people, "subject": "s", "text_body": "t", "smtp_override": server}
@@ -272,7 +272,7 @@ ATTACKS = (
     Attack("mails with many links to track", None, _many_links),
     Attack("imports of contacts", None, _import),
     Attack("logins to the console", None, _log_in, at_once=50),
-    Attack("servers of its own that do not answer", None, _inline_server),
+    Attack("servers of its own that do not answer", None, _custom_smtp_server),
 )
 
 

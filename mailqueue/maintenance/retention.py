@@ -40,7 +40,7 @@ async def run(context: MaintenanceContext) -> TaskReport:
     counts["waiters"] = await tasks_store.sweep_waiters(context.conn)
     counts["accepted_days"] = await tasks_store.sweep_balanced_days(context.conn)
     counts["batches"] = await files_store.sweep_batches(context.conn)
-    counts["inline_servers"] = await files_store.sweep_inline_servers(context.conn)
+    counts["custom_smtp_servers"] = await files_store.sweep_custom_smtp_servers(context.conn)
     counts["tracked_links"] = await _in_batches(context, files_store.sweep_tracked_links)
     needs = list[str]()
     counts |= await attachments.sweep(context, needs=needs)

@@ -49,10 +49,10 @@ SEALED_COLUMNS = (
         vault_sql.REPLACE_SEALED_DKIM_KEY,
     ),
     SealedColumn(
-        "inline_servers",
+        "custom_smtp_servers",
         "sealed",
-        vault_sql.LIST_SEALED_INLINE_SERVERS,
-        vault_sql.REPLACE_SEALED_INLINE_SERVER,
+        vault_sql.LIST_SEALED_CUSTOM_SMTP_SERVERS,
+        vault_sql.REPLACE_SEALED_CUSTOM_SMTP_SERVER,
     ),
     SealedColumn(
         "inbound_endpoints",

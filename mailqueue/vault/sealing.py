@@ -22,6 +22,8 @@ TAG_BYTES = 16
 _ID_END = 1 + 16
 _NONCE_END = _ID_END + NONCE_BYTES
 MIN_SEALED_BYTES = _NONCE_END + TAG_BYTES
+_FIRST_NAMES = {"custom_smtp_servers": "inline_servers"}
+"""Tables that were renamed, by name: values remain sealed for the first name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def bound_to(place: SealedCell, key_id: UUID) -> bytes:
     fields = (
         VERSION,
         place.project_id.bytes,
-        place.table.encode(),
+        _FIRST_NAMES.get(place.table, place.table).encode(),
         place.column.encode(),
         str(place.row_id).encode(),
         key_id.bytes,

@@ -21,7 +21,7 @@ from mailqueue.tracking.injector import TrackingInjector
 from mailqueue.wiring.files import attachment_storage
 from mailqueue.wiring.inbound import inbound_tools
 from mailqueue.wiring.keyring import keyring_of
-from mailqueue.wiring.sending import direct_transport, transport_for
+from mailqueue.wiring.sending import custom_smtp_transport, transport_for
 from mailqueue.wiring.watch import (
     inbox_consents,
     inbox_pushes,
@@ -54,7 +54,7 @@ def build_services(settings: Settings, pool: Pool) -> Services:
         admin_of=administrators_of(settings, pool).of,
         open_way=trial_transports(settings),
         inbound=inbound_tools(settings).providers,
-        transport_of=partial(direct_transport, allowed_hosts=settings.allowed_hosts),
+        transport_of=partial(custom_smtp_transport, allowed_hosts=settings.allowed_hosts),
         make_poster=partial(poster_of, settings),
         slack_app=slack_app(settings),
         phone_sender=phone_sender(settings),

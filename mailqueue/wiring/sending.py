@@ -18,7 +18,7 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.dkim.signer import Signers
 from mailqueue.domains.signing import signers_of
-from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
+from mailqueue.mail.custom_smtp.handler import CustomSmtpHandler, CustomSmtpTools
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.mail.send.context import SendAccount, SendWorkerSettings
 from mailqueue.mail.send.stages import StageClock
@@ -26,7 +26,7 @@ from mailqueue.mail.send.worker import SendWorker
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.in_progress import InProgress
 from mailqueue.senders import accounts, identity
-from mailqueue.senders.direct import DirectServer
+from mailqueue.senders.custom_smtp import CustomSmtpServer
 from mailqueue.senders.model import SenderAccount
 from mailqueue.settings.environment import Settings
 from mailqueue.smtp.client.session import TlsMode
@@ -73,8 +73,8 @@ def transport_for(
     )
 
 
-def direct_transport(
-    server: DirectServer, *, allowed_hosts: tuple[IpNetwork, ...] = ()
+def custom_smtp_transport(
+    server: CustomSmtpServer, *, allowed_hosts: tuple[IpNetwork, ...] = ()
 ) -> Transport:
     """Return the transport for a server named for one mail, checked as strictly as untrusted
     accounts.
@@ -151,7 +151,7 @@ def custom_smtp_handler(settings: Settings) -> CustomSmtpHandler:
     """Return the handler of queue `custom-smtp`."""
     tools = CustomSmtpTools(
         read_master=partial(master_key_of, settings),
-        transport_of=partial(direct_transport, allowed_hosts=settings.allowed_hosts),
+        transport_of=partial(custom_smtp_transport, allowed_hosts=settings.allowed_hosts),
         storage=attachment_storage(settings.attachments),
         tracking=_tracking(settings),
     )

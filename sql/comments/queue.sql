@@ -122,7 +122,7 @@ SELECT mailqueue.describe_columns('send_intents', ARRAY[
 
 SELECT mailqueue.describe_columns('workers', ARRAY[
     ['id', 'Id of the worker; never used again.'],
-    ['kind', 'send, inline, or names of queues joined by +.'],
+    ['kind', 'send, custom-smtp-mail (of one mail with a custom SMTP server), or names of queues joined by +.'],
     ['host', 'Host name.'],
     ['pid', 'Process id on its host.'],
     ['version', 'Version of mailqueue.'],
@@ -186,7 +186,7 @@ SELECT mailqueue.describe_columns('queue_blocked', ARRAY[
 
 SELECT mailqueue.describe_columns('worker_status', ARRAY[
     ['id', 'Id of the worker.'],
-    ['kind', 'send, inline, or names of queues joined by +.'],
+    ['kind', 'send, custom-smtp-mail (of one mail with a custom SMTP server), or names of queues joined by +.'],
     ['host', 'Host name.'],
     ['pid', 'Process id on its host.'],
     ['version', 'Version of mailqueue.'],

@@ -159,7 +159,7 @@ SELECT mailqueue.describe_columns('rate_signals', ARRAY[
     ['sender_account_id', 'Id of the sender account.']
 ]);
 
-SELECT mailqueue.describe_columns('inline_servers', ARRAY[
+SELECT mailqueue.describe_columns('custom_smtp_servers', ARRAY[
     ['id', 'Id of the server.'],
     ['project_id', 'Id of the project.'],
     ['email_id', 'Id of the email.'],

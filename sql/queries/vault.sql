@@ -193,19 +193,19 @@ SET private_key = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND private_key = %(old)s;
 
--- name: list_sealed_inline_servers :many
+-- name: list_sealed_custom_smtp_servers :many
 -- Some servers of queued mail that are sealed with a data key.
 SELECT id::text AS row_id, sealed
-FROM mailqueue.inline_servers
+FROM mailqueue.custom_smtp_servers
 WHERE project_id = %(project_id)s
   AND substring(sealed FROM 2 FOR 16) = uuid_send(%(data_key_id)s::uuid)
   AND (%(after)s::text IS NULL OR id > %(after)s::uuid)
 ORDER BY id
 LIMIT 100;
 
--- name: replace_sealed_inline_server :run
+-- name: replace_sealed_custom_smtp_server :run
 -- Replace a sealed server, unless its mail was finished meanwhile.
-UPDATE mailqueue.inline_servers
+UPDATE mailqueue.custom_smtp_servers
 SET sealed = %(sealed)s
 WHERE id = %(row_id)s::uuid
   AND sealed = %(old)s;

@@ -10,7 +10,7 @@ CREATE VIEW mailqueue.emails AS
 SELECT e.id, p.name AS project, e.project_id, e.status, e.reason, e.priority, e.category,
        e.recipient_email, e.recipient_name, c.subject, e.campaign_id, e.tags, e.custom_data,
        e.created_at, CASE WHEN e.run_at < '9000-01-01' THEN e.run_at  -- beyond: it has a custom SMTP server
-                          ELSE coalesce((SELECT x.run_at FROM mailqueue.inline_servers AS x
+                          ELSE coalesce((SELECT x.run_at FROM mailqueue.custom_smtp_servers AS x
                                           WHERE x.email_id = e.id),
                                         (SELECT o.run_at FROM mailqueue.email_order AS o  -- it waits for its turn
                                           WHERE o.email_id = e.id)) END AS run_at,

@@ -111,7 +111,7 @@ async def test_no_mail_names_its_own_server_while_that_flag_is_off(conn: Conn) -
     with pytest.raises(errors.InvalidParameterValue, match="own_servers is off"):
         async with conn.transaction():
             await conn.execute(
-                "SELECT * FROM mailqueue.begin_inline('default', %s, 'host', 1, 'test')",
+                "SELECT * FROM mailqueue.begin_custom_smtp_now('default', %s, 'host', 1, 'test')",
                 (
                     '{"recipient": "ann@example.com", "subject": "x", "text": "x",'
                     ' "from_email": "ben@example.com"}',

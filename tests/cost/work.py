@@ -51,7 +51,7 @@ from tests.cost.case import (
 )
 from tests.cost.counting import LONG_SECONDS
 from tests.inbound import json_provider as inbound
-from tests.mail.direct import inline
+from tests.mail.custom_smtp import sending
 from tests.privacy.erasing import erased
 from tests.queue.working import turn_to_end
 from tests.submission import programs
@@ -242,11 +242,11 @@ def opened_by_operator(setup: CaseSetup) -> AbstractAsyncContextManager[Maintena
     return open_context(setup.database, stores, operator="cost", advance=lambda _: None)
 
 
-async def send_direct(setup: CaseSetup, units: int) -> None:
-    async with inline.custom_smtp(setup.database) as (desk, _), open_pool(setup.database) as pool:
+async def send_custom_smtp(setup: CaseSetup, units: int) -> None:
+    async with sending.custom_smtp(setup.database) as (desk, _), open_pool(setup.database) as pool:
         desk.lend = pool.connection
         for number in range(units):
-            done = await desk.send(inline.mail(address_of(number)))
+            done = await desk.send(sending.mail(address_of(number)))
             assert done.status == "sent"
 
 
@@ -267,7 +267,7 @@ CASES: Sequence[Case] = (
     Case("inbound worker: receive, claim, settle", record, mails_left),
     Case("erasure: a person with one mail", erase, mails_left, units=3),
     Case("maintenance: every task", maintain, mails_left, units=3),
-    Case("direct: mail with a custom SMTP server", send_direct, nothing),
+    Case("custom SMTP: mail sent while the caller waits", send_custom_smtp, nothing),
 )
 
 

@@ -19,7 +19,7 @@ SPECIAL = {"idempotency_keys", "webhook_deliveries", "audit_events"}
 KEPT_QUEUES = {
     "erasures": "a row proves that a person was erased, and holds no address",
     "maintenance_tasks": "a task has one row, which is due again",
-    "inline_servers": "a row is deleted with its mail",
+    "custom_smtp_servers": "a row is deleted with its mail",
     "mailboxes": "an inbox has one row, which is due again",
     "outbox_state": "an outbox has one row, which is due again",
     "stats_state": "counting has one row, which is due again",

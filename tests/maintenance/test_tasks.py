@@ -242,7 +242,7 @@ async def test_what_has_no_archive_is_deleted_at_its_age(desk: MaintenanceContex
         "ab_tests": 0,
         "contact_list_members": 0,
         "list_sends": 0,
-        "inline_servers": 0,
+        "custom_smtp_servers": 0,
         "event_keys": 0,
         "inbound_events": 0,
         "inbox_state": 1,

@@ -82,7 +82,7 @@ async def test_suspects_and_custom_servers_wait_too(conn: Conn) -> None:
             make.rows(
                 conn,
                 "SELECT m.* FROM mailqueue.email_queue AS q,"
-                " mailqueue.mark_inline(q, 'host', 1, 'test') AS m",
+                " mailqueue.mark_custom_smtp(q, 'host', 1, 'test') AS m",
             ),
         )
     await platform.resume(conn, by="ann")

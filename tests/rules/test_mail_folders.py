@@ -7,7 +7,7 @@ import pytest
 
 from tests.rules.source import Import, all_imports, imports_of, modules
 
-MAIL = ("message", "accept", "send", "direct")
+MAIL = ("message", "accept", "send", "custom_smtp")
 """The folders of mailqueue/mail, lower first: a folder imports those before it."""
 
 
@@ -72,11 +72,11 @@ def test_building_knows_nothing_of_accepting_and_sending_nothing_of_sending_now(
     ("module", "source"),
     [
         ("mailqueue.mail.message.x", "import mailqueue.mail.accept.store.enqueue"),
-        ("mailqueue.mail.send.x", "from mailqueue.mail.direct.queued import y"),
+        ("mailqueue.mail.send.x", "from mailqueue.mail.custom_smtp.queued import y"),
     ],
 )
 def test_an_import_uphill_is_found(module: str, source: str) -> None:
-    known = frozenset({"mailqueue.mail.direct.queued", "mailqueue.mail.accept.store.enqueue"})
+    known = frozenset({"mailqueue.mail.custom_smtp.queued", "mailqueue.mail.accept.store.enqueue"})
 
     assert len(uphill_in_mail(imports_of(module, ast.parse(source), known))) == 1
 

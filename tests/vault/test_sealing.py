@@ -43,6 +43,13 @@ def test_a_value_sealed_by_an_earlier_release_still_opens() -> None:
     assert open_with(KEY, PLACE, sealed) == b"secret"
 
 
+def test_what_was_sealed_before_its_table_was_renamed_still_opens() -> None:
+    before = SealedCell(PROJECT, "inline_servers", "sealed", 42)
+    now = SealedCell(PROJECT, "custom_smtp_servers", "sealed", 42)
+
+    assert open_with(KEY, now, seal_with(KEY, before, b"secret")) == b"secret"
+
+
 def test_the_binding_tells_fields_apart() -> None:
     one = SealedCell(PROJECT, "ab", "c", 1)
     other = SealedCell(PROJECT, "a", "bc", 1)

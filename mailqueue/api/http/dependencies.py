@@ -15,7 +15,7 @@ from mailqueue.ports.transport import Transport
 from mailqueue.projects.model import Admin
 from mailqueue.queue.turns import SharedTurns
 from mailqueue.rendering.process.host import CompileProcess
-from mailqueue.senders.direct import DirectServer
+from mailqueue.senders.custom_smtp import CustomSmtpServer
 from mailqueue.senders.trial import OpenTransport, no_account
 from mailqueue.templates.cache import TemplateCache
 from mailqueue.tracking.keyring import Keyring
@@ -25,10 +25,10 @@ AdminOf = Callable[[str], Awaitable[Admin]]
 """Return the administrator who owns a token; raise Unauthorized if it is not valid."""
 
 
-TransportOf = Callable[[DirectServer], Transport]
+TransportOf = Callable[[CustomSmtpServer], Transport]
 
 
-def no_transport(server: DirectServer) -> Transport:  # noqa: ARG001
+def no_transport(server: CustomSmtpServer) -> Transport:  # noqa: ARG001
     """Raise ConfigError: no server can be reached."""
     raise Conflict("this process does not send emails")
 

@@ -17,12 +17,12 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.mail.accept.acceptance import AcceptedBatch, find_repeated
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.mail.direct.queued import queue_batch_for, queue_for
-from mailqueue.mail.direct.send_now import send_now
+from mailqueue.mail.custom_smtp.queued import queue_batch_for, queue_for
+from mailqueue.mail.custom_smtp.send_now import send_now
 from mailqueue.mail.message.preview import fetched
 from mailqueue.mail.model import NewBatch
 from mailqueue.mail.reads import emails
-from mailqueue.senders.direct import FIELD, DirectServer, direct_server
+from mailqueue.senders.custom_smtp import FIELD, CustomSmtpServer, custom_smtp_server
 from mailqueue.senders.model import Tls
 from mailqueue.templates.accepting import ChosenVersion
 from mailqueue.vault.masterkey import master_key_of
@@ -76,7 +76,7 @@ async def sent_by_override(
         raise sending_service.renamed(exc) from None
 
 
-async def _queued(call: RequestContext, email: NewEmail, server: DirectServer) -> Sent:
+async def _queued(call: RequestContext, email: NewEmail, server: CustomSmtpServer) -> Sent:
     master = master_key_of(call.settings)
     async with call.connection() as conn:
         done = await queue_for(conn, email, server, caller=call.caller, master=master)
@@ -112,7 +112,7 @@ async def batch_by_override(
         )
 
 
-async def _sent_now(call: RequestContext, email: NewEmail, server: DirectServer) -> Sent:
+async def _sent_now(call: RequestContext, email: NewEmail, server: CustomSmtpServer) -> Sent:
     """Return the response for an email that was sent, failed, suppressed or held as unknown."""
     lend = call.runtime.borrow
     fetch = partial(fetched, lend, call.services.storage, project_id=call.caller.project_id)
@@ -154,14 +154,14 @@ def given_override(chosen: ChosenVersion | None, request: TemplateRequest) -> Se
 _NAMES = frozenset({"template_slug", "template_version", "language", "variables"})
 
 
-def server_of(override: SmtpOverride) -> DirectServer:
+def server_of(override: SmtpOverride) -> CustomSmtpServer:
     """Return the server, after the checks of stored accounts.
 
     Raises:
         InvalidField: the field is named smtp_override.host and so on; the text repeats no secret.
     """
     try:
-        return direct_server(
+        return custom_smtp_server(
             host=override.host,
             port=override.port,
             tls=_TLS_BY_MODE[override.tls_mode],

@@ -72,7 +72,7 @@ QUEUES = (
     ),
     QueueSpec(
         name="custom-smtp",
-        table="inline_servers",
+        table="custom_smtp_servers",
         work="mail with a custom SMTP server",
         done="sent",
         handler="mailqueue.wiring.sending:custom_smtp_handler",

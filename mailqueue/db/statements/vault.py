@@ -70,9 +70,9 @@ LIST_SEALED_DKIM_KEYS = ManyRows.named("list_sealed_dkim_keys")
 """sql/queries/vault.sql:179: Some DKIM keys that are sealed with a data key."""
 REPLACE_SEALED_DKIM_KEY = NoRows.named("replace_sealed_dkim_key")
 """sql/queries/vault.sql:189: Replace a sealed DKIM key, unless it was revoked meanwhile."""
-LIST_SEALED_INLINE_SERVERS = ManyRows.named("list_sealed_inline_servers")
+LIST_SEALED_CUSTOM_SMTP_SERVERS = ManyRows.named("list_sealed_custom_smtp_servers")
 """sql/queries/vault.sql:196: Some servers of queued mail that are sealed with a data key."""
-REPLACE_SEALED_INLINE_SERVER = NoRows.named("replace_sealed_inline_server")
+REPLACE_SEALED_CUSTOM_SMTP_SERVER = NoRows.named("replace_sealed_custom_smtp_server")
 """sql/queries/vault.sql:206: Replace a sealed server, unless its mail was finished meanwhile."""
 LIST_SEALED_TRACKING_KEYS = ManyRows.named("list_sealed_tracking_keys")
 """sql/queries/vault.sql:213: Some keys of tokens that are sealed with a data key."""

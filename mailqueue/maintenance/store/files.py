@@ -9,7 +9,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.db.statements import tracking as tracking_sql
 from mailqueue.db.statements.mail import attachments as attachments_sql
 from mailqueue.db.statements.mail import batches as batches_sql
-from mailqueue.db.statements.mail import direct as direct_sql
+from mailqueue.db.statements.mail import custom_smtp as custom_smtp_sql
 
 
 class LargeFile(NamedTuple):
@@ -31,9 +31,9 @@ async def sweep_batches(conn: Conn) -> int:
     return await fetch.value(conn, batches_sql.SWEEP_BATCHES, None, int)
 
 
-async def sweep_inline_servers(conn: Conn) -> int:
+async def sweep_custom_smtp_servers(conn: Conn) -> int:
     """Delete servers whose mail is finished, held or expired; return their number."""
-    return await fetch.value(conn, direct_sql.SWEEP_INLINE_SERVERS, None, int)
+    return await fetch.value(conn, custom_smtp_sql.SWEEP_CUSTOM_SMTP_SERVERS, None, int)
 
 
 async def sweep_tracked_links(conn: Conn) -> int:

@@ -134,7 +134,7 @@ BEGIN
                mailqueue.unknown_words(q.assigned_to) || ', and could not be sent again before it expired' AS reason
           FROM mailqueue.email_queue AS q
          WHERE q.status = 'pending' AND q.unknowns > 0 AND q.expires_at <= clock_timestamp()
-           AND NOT EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = q.id)
+           AND NOT EXISTS (SELECT FROM mailqueue.custom_smtp_servers AS s WHERE s.email_id = q.id)
          ORDER BY q.expires_at LIMIT 1000 FOR UPDATE OF q SKIP LOCKED) AS x;
     IF v_ids IS NOT NULL THEN
         PERFORM mailqueue.retire_emails(v_ids, NULL, array_fill('expired'::text, ARRAY[cardinality(v_ids)]), v_reasons,

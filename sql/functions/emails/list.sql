@@ -68,7 +68,7 @@ BEGIN
         (SELECT q.id, q.project_id, q.status, q.last_error AS reason, q.priority, q.category, q.recipient_email,
                 q.recipient_name, q.recipients, q.campaign_id, q.tags, q.assigned_to, q.attempts, q.created_at,
                 CASE WHEN q.run_at < '9000-01-01' THEN q.run_at
-                     ELSE coalesce((SELECT x.run_at FROM mailqueue.inline_servers AS x
+                     ELSE coalesce((SELECT x.run_at FROM mailqueue.custom_smtp_servers AS x
                                      WHERE x.email_id = q.id),
                                    (SELECT o.run_at FROM mailqueue.email_order AS o
                                      WHERE o.email_id = q.id)) END AS run_at,

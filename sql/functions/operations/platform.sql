@@ -95,7 +95,7 @@ BEGIN
                drained_by = CASE WHEN p_is_drained
                                  THEN session_user || coalesce(' (' || left(p_by, 200) || ')', '') END,
                sends_on = CASE WHEN NOT p_is_drained THEN w.sends_on END
-         WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.kind <> 'inline'
+         WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.kind <> 'custom-smtp-mail'
            AND (w.id = p_worker OR w.host = p_host) AND (w.drained_at IS NOT NULL) <> p_is_drained
         RETURNING w.id
     )

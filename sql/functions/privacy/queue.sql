@@ -82,7 +82,7 @@ BEGIN
     IF v_alone <> '{}' THEN
         PERFORM FROM mailqueue.cancel_emails(p_project, v_alone, 'erased');
         -- A row that a worker handles is deleted as that worker settles it.
-        DELETE FROM mailqueue.inline_servers AS i WHERE i.email_id = ANY (v_alone) AND i.status <> 'assigned';
+        DELETE FROM mailqueue.custom_smtp_servers AS i WHERE i.email_id = ANY (v_alone) AND i.status <> 'assigned';
     END IF;
     changed := coalesce(cardinality(v_shared), 0) + cardinality(v_alone);
 

@@ -20,7 +20,7 @@ AS $$
     SELECT mailqueue.has_worker(p_queue)
         OR EXISTS (SELECT FROM mailqueue.queue_tables() AS t WHERE t.queue = p_queue AND t.is_upkeep)
            AND EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.stopped_at IS NULL AND w.lost_at IS NULL
-                          AND w.kind <> 'inline' AND w.beat_at > clock_timestamp() - interval '30 s')
+                          AND w.kind <> 'custom-smtp-mail' AND w.beat_at > clock_timestamp() - interval '30 s')
 $$;
 COMMENT ON FUNCTION mailqueue.is_attended(text) IS
     'Whether a worker runs for the queue, or any worker where every worker host takes care of it.';

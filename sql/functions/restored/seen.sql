@@ -12,7 +12,7 @@ AS $$
            + coalesce((SELECT sum((SELECT n.rev FROM mailqueue.send_intents AS n WHERE n.worker_id = w.id
                                     ORDER BY n.rev DESC LIMIT 1))
                          FROM mailqueue.workers AS w
-                        WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.kind <> 'inline'), 0)::bigint
+                        WHERE w.stopped_at IS NULL AND w.lost_at IS NULL AND w.kind <> 'custom-smtp-mail'), 0)::bigint
            + coalesce((SELECT w.id FROM mailqueue.workers AS w ORDER BY w.id DESC LIMIT 1), 0)
       FROM mailqueue.server_identity AS s WHERE s.is_only
 $$;

@@ -48,7 +48,7 @@ BEGIN
                                                       THEN 'in_doubt' ELSE 'held' END, q.id, q.project_id);
     ELSIF q.status = 'pending' AND mailqueue.platform_pause_words() IS NOT NULL
           AND (q.run_at <= clock_timestamp()
-               OR EXISTS (SELECT FROM mailqueue.inline_servers AS x
+               OR EXISTS (SELECT FROM mailqueue.custom_smtp_servers AS x
                            WHERE x.email_id = q.id AND x.run_at <= clock_timestamp())) THEN
         RETURN mailqueue.platform_pause_words()
             || mailqueue.next_step('installation', 'paused', q.id, q.project_id);
@@ -70,11 +70,11 @@ BEGIN
                     ELSE format('being sent by worker %s since %s', q.worker_id, mailqueue.shown(q.assigned_at)) END
             || mailqueue.next_step('queue', CASE WHEN s.is_silent THEN 'silent' ELSE 'assigned' END, q.id,
                                    q.project_id);
-    ELSIF EXISTS (SELECT FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id) THEN
+    ELSIF EXISTS (SELECT FROM mailqueue.custom_smtp_servers AS x WHERE x.email_id = q.id) THEN
         SELECT x.* INTO r FROM mailqueue.lanes AS k
          CROSS JOIN LATERAL mailqueue.headroom(ARRAY[k.project_limit], clock_timestamp()) AS x
          WHERE k.id = q.lane_id AND k.priority = 3
-           AND EXISTS (SELECT FROM mailqueue.inline_servers AS i
+           AND EXISTS (SELECT FROM mailqueue.custom_smtp_servers AS i
                         WHERE i.email_id = q.id AND i.run_at <= x.low_opens_at);
         IF r.low_opens_at IS NOT NULL THEN
             RETURN mailqueue.window_words(q.project_id, r.low_opens_at)
@@ -85,7 +85,7 @@ BEGIN
                                              mailqueue.shown(x.run_at))
                             ELSE 'due, and waits for a worker to send it by the server it was given' END
                        || coalesce(': ' || q.last_error, '')
-                  FROM mailqueue.inline_servers AS x WHERE x.email_id = q.id)
+                  FROM mailqueue.custom_smtp_servers AS x WHERE x.email_id = q.id)
             || mailqueue.next_step('queue', CASE WHEN mailqueue.has_worker('custom-smtp') THEN 'own_server'
                                                  ELSE 'no_own_worker' END, q.id, q.project_id);
     END IF;

@@ -12,8 +12,8 @@ from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
-from tests.mail.direct.inline import LOGIN_EHLO, PASSWORD, USER
-from tests.mail.direct.inline import CustomSmtp as Office
+from tests.mail.custom_smtp.sending import LOGIN_EHLO, PASSWORD, USER
+from tests.mail.custom_smtp.sending import CustomSmtp as Office
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
 pytestmark = pytest.mark.anyio

@@ -11,15 +11,15 @@ from tests import make
 from tests.api.sending.test_override import everything
 from tests.api.support.calling import error_of
 from tests.mail.claim.steps import claim
-from tests.mail.direct.inline import PASSWORD, USER
-from tests.mail.direct.queueing import Queued, queued
+from tests.mail.custom_smtp.queueing import Queued, queued
+from tests.mail.custom_smtp.sending import PASSWORD, USER
 from tests.rows import each_row
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def direct(database: DatabaseSettings) -> AsyncIterator[Queued]:
+async def custom(database: DatabaseSettings) -> AsyncIterator[Queued]:
     async with queued(database) as made:
         yield made
 
@@ -27,13 +27,13 @@ async def direct(database: DatabaseSettings) -> AsyncIterator[Queued]:
 async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
     database: DatabaseSettings, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    async with queued(database) as direct:
-        await direct.do(
+    async with queued(database) as custom:
+        await custom.do(
             "INSERT INTO mailqueue.bounce_list (email, bounce_type)"
             " VALUES ('c@example.com', 'hard')"
         )
-        answer = await direct.api.post("/v1/send/batch", batch(direct))
-        waiting = await everything(direct.api)
+        answer = await custom.api.post("/v1/send/batch", batch(custom))
+        waiting = await everything(custom.api)
         async with connect(database) as conn:
             assert await claim(conn, await make.worker(conn)) == [], "no account of the project"
 
@@ -45,20 +45,20 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
             "suppressed",
             "queued",
         ]
-        assert await direct.kept() == 2
-        sealed = "SELECT count(DISTINCT sealed) FROM mailqueue.inline_servers"
-        assert await direct.value(sealed) == 2
-        while await direct.turn():
+        assert await custom.kept() == 2
+        sealed = "SELECT count(DISTINCT sealed) FROM mailqueue.custom_smtp_servers"
+        assert await custom.value(sealed) == 2
+        while await custom.turn():
             pass
 
-        assert len(direct.server.messages) == 2
-        assert await direct.kept() == 0
+        assert len(custom.server.messages) == 2
+        assert await custom.kept() == 0
         for one in (found["results"][0], found["results"][3]):
-            assert (await direct.shown(one["id"]))["status"] == "sent"
-        for text in (answer.text, waiting, await everything(direct.api), str(capfd.readouterr())):
+            assert (await custom.shown(one["id"]))["status"] == "sent"
+        for text in (answer.text, waiting, await everything(custom.api), str(capfd.readouterr())):
             assert USER not in text
             assert PASSWORD not in text
-        await direct.books()
+        await custom.books()
 
 
 @each_row(
@@ -73,23 +73,23 @@ async def test_a_batch_is_sent_by_that_server_and_each_mail_forgets_it(
     ],
 )
 async def test_a_batch_with_a_server_is_refused_whole(
-    direct: Queued, changes: dict[str, Any], named: dict[str, Any], field: str
+    custom: Queued, changes: dict[str, Any], named: dict[str, Any], field: str
 ) -> None:
-    body = batch(direct) | changes
+    body = batch(custom) | changes
     body["smtp_override"] |= named
 
-    refused = await direct.api.post("/v1/send/batch", body)
+    refused = await custom.api.post("/v1/send/batch", body)
 
     assert (refused.status_code, error_of(refused)["field"]) == (422, field), refused.text
-    assert await direct.kept() == 0
-    assert await direct.value("SELECT count(*) FROM mailqueue.email_queue") == 0
+    assert await custom.kept() == 0
+    assert await custom.value("SELECT count(*) FROM mailqueue.email_queue") == 0
 
 
-def batch(direct: Queued) -> dict[str, Any]:
+def batch(custom: Queued) -> dict[str, Any]:
     """Return a batch of which two mails are sent, by the server."""
     server = {
         "host": "127.0.0.1",
-        "port": direct.server.port,
+        "port": custom.server.port,
         "username": USER,
         "password": PASSWORD,
         "tls_mode": "none",

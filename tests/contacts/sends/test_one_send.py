@@ -178,7 +178,7 @@ async def test_mail_with_a_server_of_its_own_goes_to_no_list(conn: Conn) -> None
     await steps.listed(conn, project, 1)
     mail = {"recipient": "news", "subject": "x", "text": "x", "from_email": "a@example.com"} | NEWS
 
-    query = "SELECT * FROM mailqueue.queue_inline('default', %s, gen_random_uuid(), 'sealed')"
+    query = "SELECT * FROM mailqueue.queue_custom_smtp('default', %s, gen_random_uuid(), 'sealed')"
     with pytest.raises(errors.InvalidParameterValue, match=r"^recipient: .*not an address"):
         await conn.execute(query, (Jsonb(mail),))
 

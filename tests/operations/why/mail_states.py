@@ -129,7 +129,7 @@ def own_server(*, is_attended: bool) -> Build:
         if is_attended:
             await make.worker(conn, kind="custom-smtp", queues=["custom-smtp"])
         email: UUID = await make.scalar(
-            conn, "SELECT email_id FROM mailqueue.inline_servers WHERE id = %s", row
+            conn, "SELECT email_id FROM mailqueue.custom_smtp_servers WHERE id = %s", row
         )
         return email
 

@@ -209,7 +209,7 @@ async def queued(
         case "notifications" | "canaries":
             found = await make.rows(conn, INSERTS[table], project, count)
             return [f"tableoid = {place} AND ctid = '{ctid}'" for place, ctid in found]
-        case "inline_servers":
+        case "custom_smtp_servers":
             await queue_with_servers(conn, site.smtp_port, project, name, count)
         case "schedule_runs":
             await _planted(site, filled, "schedules", project)

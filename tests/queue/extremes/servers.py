@@ -5,19 +5,19 @@ from uuid import UUID, uuid4
 
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.direct.queued import queue_for
+from mailqueue.mail.custom_smtp.queued import queue_for
 from mailqueue.projects.model import Caller
-from mailqueue.senders.direct import direct_server
+from mailqueue.senders.custom_smtp import custom_smtp_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests.api.support.wired import MASTER
-from tests.mail.direct.inline import mail
+from tests.mail.custom_smtp.sending import mail
 
 
 async def queue_with_servers(
     conn: Conn, smtp_port: int, project: UUID, name: str, count: int
 ) -> None:
     """Queue mail with a custom SMTP server."""
-    server = direct_server(
+    server = custom_smtp_server(
         host="127.0.0.1",
         port=smtp_port,
         tls="none",

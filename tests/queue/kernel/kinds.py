@@ -12,19 +12,19 @@ from mailqueue.adapters.inbound.event_types import ID_NAME
 from mailqueue.core.queues.registry import queue_named
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.direct.queued import queue_for
+from mailqueue.mail.custom_smtp.queued import queue_for
 from mailqueue.maintenance.model import Task
 from mailqueue.operations import background
 from mailqueue.privacy import erasing, persons
 from mailqueue.projects.model import Caller
-from mailqueue.senders.direct import direct_server
+from mailqueue.senders.custom_smtp import custom_smtp_server
 from mailqueue.vault.masterkey import parse_master_key
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
 from tests.api.support.wired import MASTER
 from tests.events.sent_mail import left
 from tests.inbound.json_provider import kept
-from tests.mail.direct.inline import mail
+from tests.mail.custom_smtp.sending import mail
 from tests.publishing import outboxes
 from tests.queue.kernel.canaries import canaries
 from tests.queue.kernel.compared import ab_tests
@@ -134,7 +134,7 @@ async def maintenance(conn: Conn, count: int) -> AsyncIterator[Rows]:
 async def custom_smtp(conn: Conn, count: int) -> AsyncIterator[Rows]:
     """Queue mail with a custom server, each sent once; held if it was in progress at a kill."""
     async with scripted() as server:
-        named = direct_server(
+        named = custom_smtp_server(
             host="127.0.0.1", port=server.port, tls="none", username=Secret(""), password=Secret("")
         )
         project_id = await make.project_named(conn)

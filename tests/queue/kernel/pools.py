@@ -100,7 +100,10 @@ async def processes(conn: Conn) -> list[int]:
 
 async def deaths(conn: Conn) -> int:
     """Return how many workers were declared lost, without those of a single mail."""
-    query = "SELECT count(*) FROM mailqueue.workers WHERE lost_at IS NOT NULL AND kind <> 'inline'"
+    query = (
+        "SELECT count(*) FROM mailqueue.workers"
+        " WHERE lost_at IS NOT NULL AND kind <> 'custom-smtp-mail'"
+    )
     found: int = await make.scalar(conn, query)
     return found
 

@@ -34,7 +34,7 @@ CASES = [
     *(
         pytest.param(spec, "leave", id=f"{spec.name}-leave")
         for spec in QUEUES[1:]
-        if spec.keeps_done  # rows of the others go with their mail: tests/mail/direct
+        if spec.keeps_done  # rows of the others go with their mail: tests/mail/custom_smtp
     ),
 ]
 

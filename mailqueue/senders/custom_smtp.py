@@ -16,7 +16,7 @@ _WHY_BY_SECRET = {
 
 
 @dataclass(frozen=True, slots=True)
-class DirectServer:
+class CustomSmtpServer:
     """An SMTP server for one mail; its repr has neither user name nor password."""
 
     host: str
@@ -32,14 +32,14 @@ class DirectServer:
         return tuple(sorted(both, key=lambda one: -len(one.reveal())))
 
 
-def direct_server(
+def custom_smtp_server(
     *,
     host: str,
     port: int | None = None,
     tls: str = Tls.STARTTLS,
     username: Secret | None = None,
     password: Secret | None = None,
-) -> DirectServer:
+) -> CustomSmtpServer:
     """Return the server with defaults filled in, after the checks of stored accounts.
 
     Raises:
@@ -48,7 +48,7 @@ def direct_server(
     if tls not in list(Tls):
         raise InvalidField(f"{FIELD}.tls", f"must be one of {', '.join(Tls)}")
     given = NewSender(
-        name="direct",
+        name="custom-smtp",
         host=host,
         port=port,
         tls=Tls(tls),
@@ -60,7 +60,7 @@ def direct_server(
     except InvalidField as exc:
         why = _WHY_BY_SECRET.get(exc.field, exc.why)
         raise InvalidField(f"{FIELD}.{exc.field}", why) from None
-    return DirectServer(
+    return CustomSmtpServer(
         host=ready.host or "",
         port=ready.port or 0,
         tls=ready.tls,

@@ -4,8 +4,8 @@
 -- the process dies later, rescue holds the mail as in doubt, and no account of the project ever claims it.
 
 -- A limit, a pause or a missing signature raises 53400; DETAIL: seconds until it may be over.
-CREATE OR REPLACE FUNCTION mailqueue.mark_inline(q mailqueue.email_queue, p_host text, p_pid integer, p_version text,
-    OUT worker_id integer, OUT claim_no bigint)
+CREATE OR REPLACE FUNCTION mailqueue.mark_custom_smtp(q mailqueue.email_queue, p_host text, p_pid integer,
+    p_version text, OUT worker_id integer, OUT claim_no bigint)
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -60,21 +60,21 @@ BEGIN
         v_day := CASE WHEN l.limit_id = 0 THEN v_day ELSE l.today END;
     END LOOP;
 
-    worker_id := mailqueue.start_worker('inline', p_host, p_pid, p_version, NULL);
+    worker_id := mailqueue.start_worker('custom-smtp-mail', p_host, p_pid, p_version, NULL);
     claim_no := nextval('mailqueue.claim_no_seq');
     UPDATE mailqueue.send_intents AS s
-       SET email_ids = ARRAY[q.id], claim_nos = ARRAY[mark_inline.claim_no], marked_at = v_now
-     WHERE s.worker_id = mark_inline.worker_id;
+       SET email_ids = ARRAY[q.id], claim_nos = ARRAY[mark_custom_smtp.claim_no], marked_at = v_now
+     WHERE s.worker_id = mark_custom_smtp.worker_id;
     UPDATE mailqueue.email_queue AS e
-       SET status = 'assigned', claim_no = mark_inline.claim_no, worker_id = mark_inline.worker_id, assigned_at = v_now,
-           lease_until = v_now + interval '30 s', attempts = least(e.attempts, 32766) + 1, project_day = v_day,
-           run_at = least(e.run_at, v_now)
+       SET status = 'assigned', claim_no = mark_custom_smtp.claim_no, worker_id = mark_custom_smtp.worker_id,
+           assigned_at = v_now, lease_until = v_now + interval '30 s', attempts = least(e.attempts, 32766) + 1,
+           project_day = v_day, run_at = least(e.run_at, v_now)
      WHERE e.id = q.id;
 END $$;
-COMMENT ON FUNCTION mailqueue.mark_inline(mailqueue.email_queue, text, integer, text) IS
+COMMENT ON FUNCTION mailqueue.mark_custom_smtp(mailqueue.email_queue, text, integer, text) IS
     'Reserve, claim and mark one mail in one commit, for a caller that sends it by a custom SMTP server.';
 
-CREATE OR REPLACE FUNCTION mailqueue.begin_inline(p_project text, p_message jsonb, p_host text, p_pid integer,
+CREATE OR REPLACE FUNCTION mailqueue.begin_custom_smtp_now(p_project text, p_message jsonb, p_host text, p_pid integer,
     p_version text)
 RETURNS TABLE (id uuid, state text, reason text, worker_id integer, claim_no bigint, recipients smallint, category text,
                recipient_email text, recipient_name text, content_id bigint, content_on date, subject text,
@@ -124,20 +124,21 @@ BEGIN
         PERFORM mailqueue.leave_order(ARRAY[q.id]);
         SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id;
     END IF;
-    SELECT m.worker_id, m.claim_no INTO v_worker, v_claim FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS m;
+    SELECT m.worker_id, m.claim_no INTO v_worker, v_claim
+      FROM mailqueue.mark_custom_smtp(q, p_host, p_pid, p_version) AS m;
     RETURN QUERY
         SELECT q.id, 'sending', NULL, v_worker, v_claim, q.recipients, q.category, q.recipient_email, q.recipient_name,
                c.id, c.created_on, c.subject, c.html_body, c.text_body, c.from_email, c.from_name, c.reply_to,
                c.headers, c.files, c.tracking_options, q.project_id
           FROM mailqueue.email_contents AS c WHERE c.id = q.content_id AND c.created_on = q.content_on;
 END $$;
-COMMENT ON FUNCTION mailqueue.begin_inline(text, jsonb, text, integer, text) IS
+COMMENT ON FUNCTION mailqueue.begin_custom_smtp_now(text, jsonb, text, integer, text) IS
     'Accept one mail, claim and mark it for the caller, who sends it at once by a custom SMTP server. Invalid input '
     'raises 22023, a limit 53400.';
 
 -- p_addresses and later parameters: recipients of a message that has several. Returns false if rescue held the mail
 -- meanwhile.
-CREATE OR REPLACE FUNCTION mailqueue.settle_inline(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
+CREATE OR REPLACE FUNCTION mailqueue.settle_custom_smtp(p_worker integer, p_id uuid, p_claim bigint, p_outcome text,
     p_reason text, p_wait interval, p_spent integer, p_left integer, p_log text, p_message_id text, p_code text,
     p_enhanced text, p_reply text, p_ms integer, p_hard boolean,
     p_addresses text[], p_statuses text[], p_reasons text[], p_codes text[], p_hards boolean[],
@@ -148,10 +149,10 @@ AS $$
 DECLARE
     v_count integer := cardinality(p_addresses);
     -- otherwise it could not be tried again
-    v_is_kept boolean := EXISTS (SELECT FROM mailqueue.inline_servers AS s WHERE s.email_id = p_id);
+    v_is_kept boolean := EXISTS (SELECT FROM mailqueue.custom_smtp_servers AS s WHERE s.email_id = p_id);
     v_lost uuid[];
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'inline')
+    IF NOT EXISTS (SELECT FROM mailqueue.workers AS w WHERE w.id = p_worker AND w.kind = 'custom-smtp-mail')
        OR p_outcome NOT IN ('sent', 'failed', 'unknown', 'retry', 'defer') THEN
         RAISE EXCEPTION 'worker % is not sending this mail, or % is not an outcome of it', p_worker, p_outcome
             USING ERRCODE = '55000';
@@ -168,12 +169,11 @@ BEGIN
         ARRAY[p_enhanced], ARRAY[p_reply], ARRAY[p_ms], ARRAY[p_hard],
         CASE WHEN p_conversation IS NOT NULL THEN ARRAY[p_conversation] END);
     IF v_is_kept THEN
-        PERFORM mailqueue.keep_inline_server(p_id, p_worker);
+        PERFORM mailqueue.keep_custom_smtp_server(p_id, p_worker);
     END IF;
     PERFORM mailqueue.stop_worker(p_worker);
     RETURN v_lost = '{}';
 END $$;
-COMMENT ON FUNCTION mailqueue.settle_inline(integer, uuid, bigint, text, text, interval, integer, integer, text, text,
-    text, text, text, integer, boolean, text[], text[], text[], text[],
-    boolean[], text) IS
+COMMENT ON FUNCTION mailqueue.settle_custom_smtp(integer, uuid, bigint, text, text, interval, integer, integer, text,
+    text, text, text, text, integer, boolean, text[], text[], text[], text[], boolean[], text) IS
     'Record the outcome of a mail that was sent by a custom SMTP server.';

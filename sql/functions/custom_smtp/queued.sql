@@ -1,9 +1,10 @@
 -- Queued mail with a custom SMTP server: the server is stored sealed, and workers send the mail only by it.
 --
 -- Its run_at is in the far future, so that no claim for an account of the project takes it; run_at of the server
--- is when it is due. Rows of inline_servers are a queue of the kernel (mailqueue/core/queues/registry.py): custom-smtp.
+-- is when it is due. Rows of custom_smtp_servers are a queue of the kernel, custom-smtp:
+-- mailqueue/core/queues/registry.py.
 
-CREATE OR REPLACE FUNCTION mailqueue.sweep_inline_servers() RETURNS bigint
+CREATE OR REPLACE FUNCTION mailqueue.sweep_custom_smtp_servers() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -13,7 +14,7 @@ DECLARE
     v_reasons text[];
     v_count bigint;
 BEGIN
-    IF NOT EXISTS (SELECT FROM mailqueue.inline_servers) THEN
+    IF NOT EXISTS (SELECT FROM mailqueue.custom_smtp_servers) THEN
         RETURN 0;  -- nearly always
     END IF;
     -- A failed row: its worker raised an error each time, or stopped. The mail fails with it.
@@ -21,7 +22,7 @@ BEGIN
         SELECT s.email_id, CASE s.status WHEN 'failed' THEN 'failed' ELSE 'expired' END AS status,
                CASE s.status WHEN 'failed' THEN coalesce(s.last_error, 'it could not be sent by its own server')
                              ELSE 'it expired before it could be sent by its own server' END AS reason
-          FROM mailqueue.inline_servers AS s JOIN mailqueue.email_queue AS q ON q.id = s.email_id
+          FROM mailqueue.custom_smtp_servers AS s JOIN mailqueue.email_queue AS q ON q.id = s.email_id
          WHERE (s.expires_at <= clock_timestamp() AND s.status <> 'assigned' OR s.status = 'failed')
            AND q.status = 'pending' LIMIT 1000 FOR UPDATE OF q SKIP LOCKED) AS x;
     IF v_ids IS NOT NULL THEN
@@ -30,8 +31,8 @@ BEGIN
     -- Held mail keeps its server until that expires; released later, it uses the project's accounts. A row that a
     -- worker handles is deleted as that worker settles it.
     WITH gone AS (
-        DELETE FROM mailqueue.inline_servers AS s
-         WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o
+        DELETE FROM mailqueue.custom_smtp_servers AS s
+         WHERE s.id IN (SELECT o.id FROM mailqueue.custom_smtp_servers AS o
                          WHERE o.status <> 'assigned'
                            AND NOT EXISTS (SELECT FROM mailqueue.email_queue AS q WHERE q.id = o.email_id
                                             AND (q.status IN ('pending', 'assigned')
@@ -44,12 +45,13 @@ BEGIN
     )
     SELECT count(*) INTO v_count FROM gone;
     -- Released mail is due at once.
-    UPDATE mailqueue.inline_servers AS s SET status = 'pending', run_at = clock_timestamp()
-     WHERE s.id IN (SELECT o.id FROM mailqueue.inline_servers AS o JOIN mailqueue.email_queue AS q ON q.id = o.email_id
+    UPDATE mailqueue.custom_smtp_servers AS s SET status = 'pending', run_at = clock_timestamp()
+     WHERE s.id IN (SELECT o.id FROM mailqueue.custom_smtp_servers AS o
+                      JOIN mailqueue.email_queue AS q ON q.id = o.email_id
                      WHERE o.status = 'held' AND q.status = 'pending' FOR UPDATE OF o SKIP LOCKED);
     RETURN v_count;
 END $$;
-COMMENT ON FUNCTION mailqueue.sweep_inline_servers() IS
+COMMENT ON FUNCTION mailqueue.sweep_custom_smtp_servers() IS
     'Delete servers whose mail is finished, held or expired, and queue those of released mail again; returns the '
     'number deleted.';
 
@@ -67,13 +69,13 @@ SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    s mailqueue.inline_servers;
+    s mailqueue.custom_smtp_servers;
     q mailqueue.email_queue;
     m record;
     v_why text;
     v_wait text;
 BEGIN
-    SELECT o.* INTO s FROM mailqueue.inline_servers AS o WHERE o.id = p_server AND o.claim_no = p_claim
+    SELECT o.* INTO s FROM mailqueue.custom_smtp_servers AS o WHERE o.id = p_server AND o.claim_no = p_claim
        FOR NO KEY UPDATE;
     IF s.id IS NULL THEN
         state := 'lost';
@@ -111,7 +113,7 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        SELECT x.* INTO m FROM mailqueue.mark_inline(q, p_host, p_pid, p_version) AS x;
+        SELECT x.* INTO m FROM mailqueue.mark_custom_smtp(q, p_host, p_pid, p_version) AS x;
     EXCEPTION WHEN SQLSTATE '53400' THEN
         GET STACKED DIAGNOSTICS v_why = MESSAGE_TEXT, v_wait = PG_EXCEPTION_DETAIL;
         state := 'waiting';
@@ -134,9 +136,9 @@ COMMENT ON FUNCTION mailqueue.begin_custom_smtp(uuid, bigint, text, integer, tex
 
 -- After settling, in the same transaction: returns mail that is tried again to the far future, and otherwise deletes
 -- the server. A row that a worker of a queue holds keeps its claim: the settling of that worker decides by
--- due_inline().
+-- due_custom_smtp().
 
-CREATE OR REPLACE FUNCTION mailqueue.keep_inline_server(p_email uuid, p_worker integer) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.keep_custom_smtp_server(p_email uuid, p_worker integer) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -145,26 +147,26 @@ DECLARE
 BEGIN
     SELECT e.status, e.run_at INTO q FROM mailqueue.email_queue AS e WHERE e.id = p_email;
     IF q.status = 'pending' THEN
-        UPDATE mailqueue.inline_servers AS s SET run_at = q.run_at WHERE s.email_id = p_email;
-        UPDATE mailqueue.inline_servers AS s
+        UPDATE mailqueue.custom_smtp_servers AS s SET run_at = q.run_at WHERE s.email_id = p_email;
+        UPDATE mailqueue.custom_smtp_servers AS s
            SET status = 'pending', claim_no = NULL, worker_id = NULL, assigned_at = NULL, lease_until = NULL
          WHERE s.email_id = p_email AND s.worker_id = p_worker;
         UPDATE mailqueue.email_queue AS e SET run_at = '9999-01-01 00:00+00' WHERE e.id = p_email;
     ELSE
-        DELETE FROM mailqueue.inline_servers AS s
+        DELETE FROM mailqueue.custom_smtp_servers AS s
          WHERE s.email_id = p_email AND (s.status <> 'assigned' OR s.worker_id = p_worker);
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.keep_inline_server(uuid, integer) IS
+COMMENT ON FUNCTION mailqueue.keep_custom_smtp_server(uuid, integer) IS
     'Keep mail that is tried again from claims for accounts; delete the server of other mail.';
 
-CREATE OR REPLACE FUNCTION mailqueue.due_inline(p_ids uuid[]) RETURNS TABLE (id uuid, run_at timestamptz)
+CREATE OR REPLACE FUNCTION mailqueue.due_custom_smtp(p_ids uuid[]) RETURNS TABLE (id uuid, run_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT s.id, least(greatest(s.run_at, now()), '9000-01-01') FROM mailqueue.inline_servers AS s
+    SELECT s.id, least(greatest(s.run_at, now()), '9000-01-01') FROM mailqueue.custom_smtp_servers AS s
       JOIN mailqueue.email_queue AS q ON q.id = s.email_id AND q.status = 'pending'
      WHERE s.id = ANY (p_ids)
 $$;
-COMMENT ON FUNCTION mailqueue.due_inline(uuid[]) IS
+COMMENT ON FUNCTION mailqueue.due_custom_smtp(uuid[]) IS
     'Those of the servers whose mail is still to be sent, and when.';

@@ -3,7 +3,7 @@
 -- Its run_at is in the far future, so that no claim for an account of the project takes it; run_at of the server
 -- is when it is due. The server is stored sealed.
 
-CREATE OR REPLACE FUNCTION mailqueue.check_inline(p_message jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION mailqueue.check_custom_smtp(p_message jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
@@ -22,10 +22,10 @@ BEGIN
                                  'mail with a custom SMTP server is not sent here: the flag own_servers is off');
     END IF;
 END $$;
-COMMENT ON FUNCTION mailqueue.check_inline(jsonb) IS
+COMMENT ON FUNCTION mailqueue.check_custom_smtp(jsonb) IS
     'Raise an error (22023) for options that mail with a custom SMTP server may not have.';
 
-CREATE OR REPLACE FUNCTION mailqueue.queue_inline(p_project text, p_message jsonb, p_id uuid, p_sealed bytea)
+CREATE OR REPLACE FUNCTION mailqueue.queue_custom_smtp(p_project text, p_message jsonb, p_id uuid, p_sealed bytea)
 RETURNS TABLE (id uuid, state text, reason text)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, mailqueue, pg_temp
@@ -36,7 +36,7 @@ DECLARE
     q mailqueue.email_queue;
 BEGIN
     PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
-    PERFORM mailqueue.check_inline(p_message);
+    PERFORM mailqueue.check_custom_smtp(p_message);
     IF strpos(p_message ->> 'recipient', '@') = 0 THEN       -- no list of contacts
         PERFORM mailqueue.check_address('recipient', p_message ->> 'recipient');
     END IF;
@@ -55,16 +55,16 @@ BEGIN
         SELECT * INTO q FROM mailqueue.email_queue AS e WHERE e.id = v_id;
     END IF;
     UPDATE mailqueue.email_queue AS e SET run_at = '9999-01-01 00:00+00' WHERE e.id = v_id;
-    INSERT INTO mailqueue.inline_servers (id, project_id, email_id, sealed, run_at, expires_at)
+    INSERT INTO mailqueue.custom_smtp_servers (id, project_id, email_id, sealed, run_at, expires_at)
     VALUES (p_id, q.project_id, v_id, p_sealed, q.run_at, q.expires_at);
     RETURN QUERY SELECT v_id, 'queued'::text, NULL::text;
 END $$;
-COMMENT ON FUNCTION mailqueue.queue_inline(text, jsonb, uuid, bytea) IS
+COMMENT ON FUNCTION mailqueue.queue_custom_smtp(text, jsonb, uuid, bytea) IS
     'Accept one mail that a worker sends later by a custom SMTP server, which is stored sealed until then. Invalid '
     'input raises 22023.';
 
 -- Each mail has a custom SMTP server, sealed for its row: p_servers and p_sealed have an element for each recipient.
-CREATE OR REPLACE FUNCTION mailqueue.queue_shared_inline(p_project text, p_contents jsonb, p_options jsonb,
+CREATE OR REPLACE FUNCTION mailqueue.queue_shared_custom_smtp(p_project text, p_contents jsonb, p_options jsonb,
     p_recipients jsonb, p_is_strict boolean, p_by text, p_servers uuid[], p_sealed bytea[])
 RETURNS TABLE (index integer, id uuid, status text, reason text, batch_id uuid)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -79,7 +79,7 @@ DECLARE
 BEGIN
     PERFORM mailqueue.check_tenant(mailqueue.project_taking(p_project));
     FOR v_content IN SELECT c.value FROM jsonb_array_elements(p_contents) AS c LOOP
-        PERFORM mailqueue.check_inline(p_options || v_content);
+        PERFORM mailqueue.check_custom_smtp(p_options || v_content);
     END LOOP;
     SELECT array_agg(s.id ORDER BY s.index), array_agg(s.status ORDER BY s.index),
            array_agg(s.reason ORDER BY s.index), (array_agg(s.batch_id))[1]
@@ -87,7 +87,7 @@ BEGIN
       FROM mailqueue.enqueue_shared(p_project, p_contents, p_options || '{"delivery": "hold"}', p_recipients,
                                     p_is_strict, p_by) AS s;
     PERFORM mailqueue.leave_order(v_ids);
-    INSERT INTO mailqueue.inline_servers (id, project_id, email_id, sealed, run_at, expires_at)
+    INSERT INTO mailqueue.custom_smtp_servers (id, project_id, email_id, sealed, run_at, expires_at)
     SELECT p_servers[o.n], q.project_id, q.id, p_sealed[o.n], q.run_at, q.expires_at
       FROM unnest(v_ids) WITH ORDINALITY AS o(id, n)
       JOIN mailqueue.email_queue AS q ON q.id = o.id AND q.status = 'pending';
@@ -97,6 +97,6 @@ BEGIN
         SELECT x.n::integer - 1, x.id, x.status, x.reason, v_batch
           FROM unnest(v_ids, v_status, v_reasons) WITH ORDINALITY AS x(id, status, reason, n) ORDER BY x.n;
 END $$;
-COMMENT ON FUNCTION mailqueue.queue_shared_inline(text, jsonb, jsonb, jsonb, boolean, text, uuid[], bytea[]) IS
+COMMENT ON FUNCTION mailqueue.queue_shared_custom_smtp(text, jsonb, jsonb, jsonb, boolean, text, uuid[], bytea[]) IS
     'What enqueue_shared() does, for mail that a worker sends later by a custom SMTP server, which is stored sealed '
     'for each mail until then.';

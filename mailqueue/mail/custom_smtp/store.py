@@ -17,7 +17,7 @@ from mailqueue.core.mailboxes import with_wire_domains
 from mailqueue.db import arrays, fetch
 from mailqueue.db.fetch import Conn
 from mailqueue.db.refusals import refusals
-from mailqueue.db.statements.mail import direct as sql
+from mailqueue.db.statements.mail import custom_smtp as sql
 from mailqueue.mail.accept.store.batches import SharedRow, shared_values
 from mailqueue.mail.model import ClaimedEmail, EmailRecipient, NewBatch, SendOutcome
 from mailqueue.mail.send.store.claims import read_recipients
@@ -63,7 +63,7 @@ async def begin(
     asked = {"project": project, "message": Jsonb(with_wire_domains(message)), **_here()}
     try:
         with refusals():
-            begun = await fetch.one(conn, sql.BEGIN_INLINE, asked, StartedEmail)
+            begun = await fetch.one(conn, sql.BEGIN_CUSTOM_SMTP_NOW, asked, StartedEmail)
     except ConfigurationLimitExceeded as exc:
         why, seconds = exc.diag.message_primary or "", exc.diag.message_detail
         if not seconds:
@@ -114,7 +114,7 @@ class BegunQueued(NamedTuple):
         return ClaimedEmail._make(self[-len(ClaimedEmail._fields) :])
 
 
-class QueuedInline(NamedTuple):
+class QueuedCustomSmtp(NamedTuple):
     """An accepted email: queued, suppressed or duplicate."""
 
     id: UUID
@@ -131,7 +131,7 @@ class Due(NamedTuple):
 
 async def queue(
     conn: Conn, project: str, message: Mapping[str, Any], *, server_id: UUID, sealed: bytes
-) -> QueuedInline:
+) -> QueuedCustomSmtp:
     """Accept one email that is sent later by a custom SMTP server.
 
     Raises:
@@ -139,7 +139,7 @@ async def queue(
     """
     asked = {"project": project, "message": Jsonb(message), "id": server_id, "sealed": sealed}
     with refusals():
-        return await fetch.one(conn, sql.QUEUE_INLINE, asked, QueuedInline)
+        return await fetch.one(conn, sql.QUEUE_CUSTOM_SMTP, asked, QueuedCustomSmtp)
 
 
 async def queue_shared(
@@ -162,7 +162,7 @@ async def queue_shared(
         "sealed": list(servers.values()),
     }
     with refusals():
-        return await fetch.many(conn, sql.QUEUE_SHARED_INLINE, asked, SharedRow)
+        return await fetch.many(conn, sql.QUEUE_SHARED_CUSTOM_SMTP, asked, SharedRow)
 
 
 async def begin_queued(conn: Conn, server_id: UUID, claim_no: int) -> BegunQueued:
@@ -173,13 +173,13 @@ async def begin_queued(conn: Conn, server_id: UUID, claim_no: int) -> BegunQueue
 
 async def read_due(conn: Conn, server_ids: Sequence[UUID]) -> dict[UUID, datetime]:
     """Return when the emails that are still to be sent are due, by the id of their servers."""
-    found = await fetch.many(conn, sql.DUE_INLINE, {"ids": arrays.uuids(server_ids)}, Due)
+    found = await fetch.many(conn, sql.DUE_CUSTOM_SMTP, {"ids": arrays.uuids(server_ids)}, Due)
     return {one.id: one.run_at for one in found}
 
 
 async def sweep(conn: Conn) -> int:
     """Delete servers whose mail is finished, held or expired; return their number."""
-    return await fetch.value(conn, sql.SWEEP_INLINE_SERVERS, None, int)
+    return await fetch.value(conn, sql.SWEEP_CUSTOM_SMTP_SERVERS, None, int)
 
 
 async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
@@ -203,7 +203,7 @@ async def settle(conn: Conn, worker: int, done: SendOutcome) -> bool:
         "conversation": done.conversation,
         **recipient_columns(done.recipients),
     }
-    return await fetch.value(conn, sql.SETTLE_INLINE, asked, bool)
+    return await fetch.value(conn, sql.SETTLE_CUSTOM_SMTP, asked, bool)
 
 
 def _here() -> dict[str, Any]:

@@ -21,8 +21,8 @@ from mailqueue.core.verdict import (
 )
 from mailqueue.db.fetch import Lend
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
-from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.store import StartedEmail
+from mailqueue.mail.custom_smtp import store as custom_smtp_store
+from mailqueue.mail.custom_smtp.store import StartedEmail
 from mailqueue.mail.message.build import NotYet, SkeletonCache, build_message
 from mailqueue.mail.message.tracking import EmailTracking, calling
 from mailqueue.mail.model import (
@@ -90,7 +90,7 @@ async def send_now(
         raise fault
     end = time.monotonic() + deadline_s
     async with lend() as conn:
-        begun, several = await direct_store.begin(conn, project, message_of(email))
+        begun, several = await custom_smtp_store.begin(conn, project, message_of(email))
     if begun.worker_id is None:
         return SentNow(begun.id, begun.state, begun.reason)
     mail = _loaded(begun, several)
@@ -100,7 +100,7 @@ async def send_now(
         mail = await fetch(mail)
     done = await send_marked(mail, transport, hidden=hidden, end=end, is_tried_again=False)
     async with lend() as conn:
-        await direct_store.settle(conn, begun.worker_id, done)
+        await custom_smtp_store.settle(conn, begun.worker_id, done)
     status = "held" if done.ending is Ending.UNKNOWN else done.ending
     return SentNow(begun.id, str(status), done.reason)
 

@@ -13,11 +13,11 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import AcceptedBatch, check_storable, results_of
 from mailqueue.mail.accept.batches import check_size
 from mailqueue.mail.accept.enqueue import NewEmail, message_of, unstorable
-from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.send_now import SentNow
+from mailqueue.mail.custom_smtp import store as custom_smtp_store
+from mailqueue.mail.custom_smtp.send_now import SentNow
 from mailqueue.mail.model import NewBatch
 from mailqueue.projects.model import Caller
-from mailqueue.senders.direct import DirectServer
+from mailqueue.senders.custom_smtp import CustomSmtpServer
 from mailqueue.senders.model import Tls
 from mailqueue.vault import vault
 from mailqueue.vault.masterkey import MasterKey
@@ -27,7 +27,7 @@ from mailqueue.vault.sealing import SealedCell
 async def queue_for(
     conn: Conn,
     email: NewEmail,
-    server: DirectServer,
+    server: CustomSmtpServer,
     *,
     caller: Caller,
     master: MasterKey | None,
@@ -48,7 +48,7 @@ async def queue_for(
     server_id = uuid4()
     place = _cell(caller.project_id, server_id)
     sealed = await vault.seal(conn, master, place=place, plaintext=_written(server))
-    found = await direct_store.queue(
+    found = await custom_smtp_store.queue(
         conn, caller.project, message_of(email), server_id=server_id, sealed=sealed
     )
     return SentNow(found.id, found.state, found.reason)
@@ -57,7 +57,7 @@ async def queue_for(
 async def queue_batch_for(
     conn: Conn,
     batch: NewBatch,
-    server: DirectServer,
+    server: CustomSmtpServer,
     *,
     caller: Caller,
     master: MasterKey | None,
@@ -80,7 +80,7 @@ async def queue_batch_for(
     places = [_cell(caller.project_id, one) for one in ids]
     sealed = await vault.seal_many(conn, _needed(master), places=places, plaintext=_written(server))
     servers = dict(zip(ids, sealed, strict=True))
-    rows = await direct_store.queue_shared(
+    rows = await custom_smtp_store.queue_shared(
         conn, caller.project, batch, is_strict=is_strict, by=by, servers=servers
     )
     return results_of(rows)
@@ -88,7 +88,7 @@ async def queue_batch_for(
 
 async def open_server(
     conn: Conn, master: MasterKey, *, project_id: UUID, server_id: UUID, sealed: bytes
-) -> DirectServer:
+) -> CustomSmtpServer:
     """Return the server that was sealed with an email.
 
     Raises:
@@ -107,10 +107,10 @@ def _needed(master: MasterKey | None) -> MasterKey:
 
 
 def _cell(project_id: UUID, server_id: UUID) -> SealedCell:
-    return SealedCell(project_id, "inline_servers", "sealed", server_id)
+    return SealedCell(project_id, "custom_smtp_servers", "sealed", server_id)
 
 
-def _written(server: DirectServer) -> bytes:
+def _written(server: CustomSmtpServer) -> bytes:
     return write_json(
         {
             "host": server.host,
@@ -122,10 +122,10 @@ def _written(server: DirectServer) -> bytes:
     )
 
 
-def _read(document: bytes) -> DirectServer:
+def _read(document: bytes) -> CustomSmtpServer:
     found: Mapping[str, Any] = orjson.loads(document)
     try:
-        return DirectServer(
+        return CustomSmtpServer(
             host=found["host"],
             port=found["port"],
             tls=Tls(found["tls"]),

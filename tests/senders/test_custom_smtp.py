@@ -7,7 +7,7 @@ import pytest
 
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
-from mailqueue.senders.direct import direct_server
+from mailqueue.senders.custom_smtp import custom_smtp_server
 
 USER, PASSWORD = "canary-user-7f3a", "canary-password-91bc"
 
@@ -28,7 +28,7 @@ def test_a_faulty_server_is_refused_and_nothing_secret_is_repeated(
     given: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidField) as caught:
-        direct_server(**{"host": "mx.example.com", **given})
+        custom_smtp_server(**{"host": "mx.example.com", **given})
 
     assert caught.value.field == f"smtp_override.{field}"
     shown = "".join(traceback.format_exception(caught.value))
@@ -37,7 +37,9 @@ def test_a_faulty_server_is_refused_and_nothing_secret_is_repeated(
 
 
 def test_a_server_shows_no_secret_when_it_is_printed() -> None:
-    server = direct_server(host="MX.example.com", username=Secret(USER), password=Secret(PASSWORD))
+    server = custom_smtp_server(
+        host="MX.example.com", username=Secret(USER), password=Secret(PASSWORD)
+    )
 
     assert (server.host, server.port, server.tls) == ("mx.example.com", 587, "starttls")
     assert USER not in f"{server!r} {server}"

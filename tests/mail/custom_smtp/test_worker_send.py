@@ -12,7 +12,7 @@ import pytest
 
 from mailqueue.settings.environment import DatabaseSettings
 from tests.concurrency.running import until
-from tests.mail.direct.queueing import MASTER, queued
+from tests.mail.custom_smtp.queueing import MASTER, queued
 
 pytestmark = pytest.mark.anyio
 
@@ -42,16 +42,16 @@ def sending(database: DatabaseSettings, folder: Path) -> Iterator[None]:
 async def test_a_host_that_runs_only_worker_send_sends_it(
     database: DatabaseSettings, tmp_path: Path
 ) -> None:
-    async with queued(database) as direct:
-        email = await direct.send()
+    async with queued(database) as custom:
+        email = await custom.send()
         with sending(database, tmp_path):
 
             async def is_sent() -> bool:
-                return bool((await direct.shown(email))["status"] == "sent")
+                return bool((await custom.shown(email))["status"] == "sent")
 
             await until(is_sent)
 
-        assert len(direct.server.messages) == 1
-        assert await direct.kept() == 0
+        assert len(custom.server.messages) == 1
+        assert await custom.kept() == 0
         workers = "SELECT count(*) FROM mailqueue.workers WHERE queues = '{custom-smtp}'"
-        assert await direct.value(workers) == 1
+        assert await custom.value(workers) == 1

@@ -15,7 +15,7 @@ from mailqueue.queue import store
 from mailqueue.queue.heartbeat import LOST_AFTER
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
-from tests.mail.direct.queueing import MASTER, Queued, queued
+from tests.mail.custom_smtp.queueing import MASTER, Queued, queued
 from tests.queue.kernel.pools import code_of, prepare
 
 pytestmark = pytest.mark.anyio
@@ -33,9 +33,9 @@ AT_DEATH: Mapping[str, tuple[str, int]] = {
 }
 
 
-async def rescued(direct: Queued) -> None:
+async def rescued(custom: Queued) -> None:
     """Declare all workers lost."""
-    async with connect(direct.api.database) as conn:
+    async with connect(custom.api.database) as conn:
         await conn.execute("UPDATE mailqueue.workers SET beat_at = now() - interval '1 h'")
         await store.rescue(conn, silence=LOST_AFTER)
 
@@ -48,53 +48,53 @@ async def test_killed_anywhere_it_is_sent_once_or_held(
     monkeypatch.setenv("MAILQUEUE_MASTER_KEY", MASTER)
     monkeypatch.setenv(VARIABLE, f"{point} kill 1")
     status, messages = AT_DEATH[point]
-    async with queued(database) as direct:
-        email = await direct.send()
+    async with queued(database) as custom:
+        email = await custom.send()
 
         assert await code_of("custom-smtp") == -signal.SIGKILL
-        assert await direct.turn() == 0, "nothing is taken from a worker that may live"
-        await rescued(direct)
-        await direct.turn()
+        assert await custom.turn() == 0, "nothing is taken from a worker that may live"
+        await rescued(custom)
+        await custom.turn()
 
-        assert (await direct.shown(email))["status"] == status
-        assert len(direct.server.messages) == messages
-        assert await direct.kept() == 0
-        assert await direct.books() == (1, 0)
+        assert (await custom.shown(email))["status"] == status
+        assert len(custom.server.messages) == messages
+        assert await custom.kept() == 0
+        assert await custom.books() == (1, 0)
 
 
 async def test_mail_that_stops_its_worker_each_time_fails(database: DatabaseSettings) -> None:
-    async with queued(database) as direct:
-        email = await direct.send()
+    async with queued(database) as custom:
+        email = await custom.send()
         spec = queue_named("custom-smtp")
         async with connect(database) as conn:
             for death in range(MAX_CRASHES + 1):
                 worker = await make.worker(conn)
                 claimed = (
                     "SELECT id, claim_no FROM"
-                    " mailqueue.claim_inline_servers(%s, 1, '1 min', %s, 4, '{}', '{}')"
+                    " mailqueue.claim_custom_smtp_servers(%s, 1, '1 min', %s, 4, '{}', '{}')"
                 )
                 [row] = await make.rows(conn, claimed, worker, death > 0)
                 await store.suspect(
                     conn, spec, [(row[0], row[1])], is_alone=death > 0, reason="signal SIGSEGV"
                 )
-                await conn.execute("UPDATE mailqueue.inline_servers SET run_at = now()")
-        await direct.sweep()
+                await conn.execute("UPDATE mailqueue.custom_smtp_servers SET run_at = now()")
+        await custom.sweep()
 
-        shown = await direct.shown(email)
+        shown = await custom.shown(email)
         assert shown["status"] == "failed"
         assert "it stopped its worker: signal SIGSEGV" in str(shown)
-        assert (await direct.kept(), direct.server.messages) == (0, [])
-        assert await direct.books() == (0, 0)
+        assert (await custom.kept(), custom.server.messages) == (0, [])
+        assert await custom.books() == (0, 0)
 
 
 async def test_mail_whose_worker_died_before_is_sent_by_a_worker_alone(
     database: DatabaseSettings,
 ) -> None:
-    async with queued(database) as direct:
-        email = await direct.send()
-        await direct.do("UPDATE mailqueue.inline_servers SET crashes = 1")
+    async with queued(database) as custom:
+        email = await custom.send()
+        await custom.do("UPDATE mailqueue.custom_smtp_servers SET crashes = 1")
 
-        assert await direct.turn() == 0
-        assert await direct.turn(is_alone=True) == 1
-        assert (await direct.shown(email))["status"] == "sent"
-        assert await direct.kept() == 0
+        assert await custom.turn() == 0
+        assert await custom.turn(is_alone=True) == 1
+        assert (await custom.shown(email))["status"] == "sent"
+        assert await custom.kept() == 0

@@ -1,8 +1,8 @@
 """The handler of queue `custom-smtp`: mark an email and send it by the server that it names.
 
-begin     limits are reserved and the email is marked, in one commit    functions/direct/queued.sql
+begin     limits are reserved and the email is marked, in one commit: begin_custom_smtp()
 load      the server is opened; content, templates and files are read
-send      the email is handed over once                                  send_now.py
+send      the email is handed over once: send_now.py
 commit    the outcome is written in the transaction that settles the row
 
 A worker that dies after `begin` leaves an email of unknown outcome, which rescue holds.
@@ -21,10 +21,10 @@ from mailqueue.core.outcome import Again, Defer, Done, Outcome
 from mailqueue.db.faults import concerns_rows
 from mailqueue.db.fetch import Conn
 from mailqueue.db.link import Link
-from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.queued import open_server
-from mailqueue.mail.direct.send_now import DEADLINE_SECONDS, RETRY_WAIT, send_marked
-from mailqueue.mail.direct.store import BeginState, BegunQueued
+from mailqueue.mail.custom_smtp import store as custom_smtp_store
+from mailqueue.mail.custom_smtp.queued import open_server
+from mailqueue.mail.custom_smtp.send_now import DEADLINE_SECONDS, RETRY_WAIT, send_marked
+from mailqueue.mail.custom_smtp.store import BeginState, BegunQueued
 from mailqueue.mail.message.attachments import (
     AttachmentLoader,
     FileRef,
@@ -39,7 +39,7 @@ from mailqueue.mail.send.load import load_emails
 from mailqueue.mail.send.store import claims as claims_store
 from mailqueue.ports.transport import Transport
 from mailqueue.queue.handler import Call, Handler
-from mailqueue.senders.direct import DirectServer
+from mailqueue.senders.custom_smtp import CustomSmtpServer
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.telemetry.log import get_logger
 from mailqueue.templates.cache import TemplateCache
@@ -78,7 +78,7 @@ class CustomSmtpTools:
     """The adapters that the handler uses: the master key, transports, files, tracking."""
 
     read_master: Callable[[], MasterKey | None]
-    transport_of: Callable[[DirectServer], Transport]
+    transport_of: Callable[[CustomSmtpServer], Transport]
     storage: AttachmentStorage
     tracking: EmailTracking
 
@@ -99,7 +99,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
     async def handle(self, row: ClaimedServer) -> Outcome | Attempted:
         async def begin(conn: Conn) -> tuple[BegunQueued, float]:
             end = time.monotonic() + DEADLINE_SECONDS
-            return await direct_store.begin_queued(conn, row.id, row.claim_no), end
+            return await custom_smtp_store.begin_queued(conn, row.id, row.claim_no), end
 
         begun, end = await self._link.call(begin)
         match begun.state:
@@ -125,7 +125,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
         self, conn: Conn, done: Sequence[tuple[ClaimedServer, Attempted]]
     ) -> list[Outcome]:
         await self.commit_lost(conn, done)
-        due = await direct_store.read_due(conn, [row.id for row, _ in done])
+        due = await custom_smtp_store.read_due(conn, [row.id for row, _ in done])
         return [Again(at=due[row.id]) if row.id in due else Done() for row, _ in done]
 
     async def commit_lost(
@@ -133,7 +133,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
     ) -> None:
         # By project, as each locks the limits of its own.
         for _, work in sorted(done, key=lambda each: each[0].project_id):
-            await direct_store.settle(conn, work.worker_id, work.outcome)
+            await custom_smtp_store.settle(conn, work.worker_id, work.outcome)
 
     def is_answered(self, result: Outcome | Attempted) -> bool:
         if isinstance(result, Attempted):
@@ -142,7 +142,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
 
     async def rest(self, call: Call) -> None:
         try:
-            await call(direct_store.sweep)
+            await call(custom_smtp_store.sweep)
         except Exception as exc:  # a row that cannot be swept does not stop the others
             if not concerns_rows(exc):
                 raise
@@ -166,7 +166,9 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
             log.exception("custom_smtp.failed", email_id=str(email.id))
             return _unsent(email, Ending.UNKNOWN, f"{type(exc).__name__} while sending")
 
-    async def _server(self, row: ClaimedServer, email: ClaimedEmail) -> DirectServer | SendOutcome:
+    async def _server(
+        self, row: ClaimedServer, email: ClaimedEmail
+    ) -> CustomSmtpServer | SendOutcome:
         """Return the opened server, or the outcome of an email whose server cannot be opened."""
         try:
             return await self._link.call(partial(self._opened, row=row))
@@ -175,7 +177,7 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
         except ValueError:
             return _unsent(email, Ending.FAILED, "its server is stored in an unknown form")
 
-    async def _opened(self, conn: Conn, row: ClaimedServer) -> DirectServer:
+    async def _opened(self, conn: Conn, row: ClaimedServer) -> CustomSmtpServer:
         master = self._tools.read_master()
         if master is None:
             raise ConfigError("its server is sealed, and there is no MAILQUEUE_MASTER_KEY")
@@ -183,7 +185,9 @@ class CustomSmtpHandler(Handler[ClaimedServer, Attempted]):
             conn, master, project_id=row.project_id, server_id=row.id, sealed=row.sealed
         )
 
-    async def _sent(self, mail: LoadedEmail, server: DirectServer, *, end: float) -> SendOutcome:
+    async def _sent(
+        self, mail: LoadedEmail, server: CustomSmtpServer, *, end: float
+    ) -> SendOutcome:
         """Fetch the files of an email as far as they fit in memory, and send it."""
         size = bytes_of_files(mail)
         if size and self._file_bytes and self._file_bytes + size > MAX_FILE_BYTES:

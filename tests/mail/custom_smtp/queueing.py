@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mailqueue.db.pool import connect
-from mailqueue.mail.direct import store as direct_store
-from mailqueue.mail.direct.handler import CustomSmtpHandler, CustomSmtpTools
+from mailqueue.mail.custom_smtp import store as custom_smtp_store
+from mailqueue.mail.custom_smtp.handler import CustomSmtpHandler, CustomSmtpTools
 from mailqueue.mail.message.file_storage import AttachmentStorage
 from mailqueue.mail.message.tracking import EmailTracking
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault.masterkey import MasterKey
-from mailqueue.wiring.sending import direct_transport
+from mailqueue.wiring.sending import custom_smtp_transport
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling
-from tests.mail.direct.inline import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, CustomSmtp
+from tests.mail.custom_smtp.sending import LOGIN_EHLO, LOOPBACK, PASSWORD, USER, CustomSmtp
 from tests.queue.working import work_once
 from tests.smtp.client.scripted import ScriptedServer, scripted
 
@@ -35,7 +35,7 @@ class Queued:
         """Return the adapters of a worker that may reach this machine."""
         return CustomSmtpTools(
             read_master=lambda: self.key,
-            transport_of=lambda found: direct_transport(found, allowed_hosts=LOOPBACK),
+            transport_of=lambda found: custom_smtp_transport(found, allowed_hosts=LOOPBACK),
             storage=AttachmentStorage(),
             tracking=EmailTracking(),
         )
@@ -44,7 +44,7 @@ class Queued:
         self, *, is_alone: bool = False, of: type[CustomSmtpHandler] = CustomSmtpHandler
     ) -> int:
         """Sweep, claim and settle once; return the number of emails that were marked."""
-        marked = "SELECT count(*) FROM mailqueue.workers WHERE kind = 'inline'"
+        marked = "SELECT count(*) FROM mailqueue.workers WHERE kind = 'custom-smtp-mail'"
         before = int(await self.value(marked))
         await self.sweep()
         handler = of(self.api.database, self.tools)
@@ -53,7 +53,7 @@ class Queued:
 
     async def sweep(self) -> None:
         async with connect(self.api.database) as conn:
-            await direct_store.sweep(conn)
+            await custom_smtp_store.sweep(conn)
 
     async def books(self) -> tuple[int, int]:
         """Return the recipients that the project's limit counts as sent and as reserved; check
@@ -86,7 +86,7 @@ class Queued:
         return found
 
     async def kept(self) -> int:
-        return int(await self.value("SELECT count(*) FROM mailqueue.inline_servers"))
+        return int(await self.value("SELECT count(*) FROM mailqueue.custom_smtp_servers"))
 
     async def value(self, query: str, *params: object) -> Any:
         async with connect(self.api.database) as conn:

@@ -9,8 +9,8 @@ from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn, Lend
 from mailqueue.db.pool import connect
 from mailqueue.mail.accept.enqueue import NewEmail
-from mailqueue.mail.direct.send_now import SentNow, send_now
-from mailqueue.senders.direct import direct_server
+from mailqueue.mail.custom_smtp.send_now import SentNow, send_now
+from mailqueue.senders.custom_smtp import custom_smtp_server
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.wiring import sending
 from tests import make
@@ -35,7 +35,7 @@ class CustomSmtp:
         self.lend: Lend = lambda: connect(database)
 
     async def send(self, email: NewEmail, *, deadline_s: float = 20.0, **of: Any) -> SentNow:
-        server = direct_server(
+        server = custom_smtp_server(
             host=of.get("host", "127.0.0.1"),
             port=self.port,
             tls="none",
@@ -46,7 +46,9 @@ class CustomSmtp:
             self.lend,
             email,
             project=of.get("project", "default"),
-            transport=sending.direct_transport(server, allowed_hosts=of.get("allowed", LOOPBACK)),
+            transport=sending.custom_smtp_transport(
+                server, allowed_hosts=of.get("allowed", LOOPBACK)
+            ),
             hidden=server.hidden,
             deadline_s=deadline_s,
         )
