@@ -39,18 +39,6 @@ REPLAY_LETTERS = 200
 """Maximum number of dead letters that one call replays, in one transaction."""
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def queues(conn: Conn, project_id: UUID | None) -> list[BrokerQueueState]:
     """Return the queues of one project, or of all, by name."""
     return await store.list_queues(conn, project_id)

@@ -10,6 +10,7 @@ from mailqueue.bridge.model import QueueBinding
 from mailqueue.contract.automation.bridge import ConsumptionState
 from mailqueue.core.errors import ConfigError, MailqueueError
 from mailqueue.ports.broker import Broker
+from mailqueue.projects.ids import find_project_id
 from mailqueue.telemetry.log import get_logger
 
 REPORT_SECONDS = 2.0
@@ -36,7 +37,7 @@ async def run_bridge(
     """
     for binding in bindings:
         async with lend() as conn:
-            if await store.find_project(conn, binding.project) is None:
+            if await find_project_id(conn, binding.project) is None:
                 raise ConfigError(
                     f"MAILQUEUE_RABBITMQ_QUEUES: there is no project {binding.project!r}"
                 )

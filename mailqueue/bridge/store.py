@@ -155,8 +155,3 @@ async def list_queues(conn: Conn, project_id: UUID | None) -> list[BrokerQueueSt
     """Return the queues of one project, or of all, by name."""
     values = {"project_id": project_id}
     return await fetch.many(conn, sql.LIST_BROKER_QUEUES, values, BrokerQueueState)
-
-
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, sql.FIND_BRIDGE_PROJECT, {"project": project}, UUID)

@@ -15,18 +15,6 @@ from mailqueue.core.paging import cursor_of
 from mailqueue.db.fetch import Conn
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def add(conn: Conn, project_id: UUID, given: Mapping[str, Any]) -> Contact:
     """Add a contact.
 

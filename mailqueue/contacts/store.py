@@ -43,11 +43,6 @@ class AskedRow(NamedTuple):
     state: str | None
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await maybe(conn, sql.FIND_CONTACT_PROJECT, {"project": project}, UUID)
-
-
 async def find(
     conn: Conn, project_id: UUID, *, contact_id: UUID | None = None, email: str | None = None
 ) -> Contact | None:

@@ -9,6 +9,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.db.fetch import Conn
 from mailqueue.events import store
 from mailqueue.events.model import EventQuery
+from mailqueue.projects.ids import project_id_of
 
 
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:
@@ -52,17 +53,5 @@ async def see_notices(conn: Conn, *, project: str | None, by: str) -> int:
     Raises:
         NotFound: there is no such project.
     """
-    project_id = None if project is None else await id_of(conn, project)
+    project_id = None if project is None else await project_id_of(conn, project)
     return await store.see_notices(conn, project_id, by=by)
-
-
-async def id_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project)
-    return found

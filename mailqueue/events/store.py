@@ -9,7 +9,7 @@ from uuid import UUID
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.contract.operations import Notice
 from mailqueue.core.storable_text import storable, storable_json
-from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.fetch import Conn, many, value
 from mailqueue.db.statements.events import events as sql
 from mailqueue.events.model import EventQuery, RecordResult, ReportedEvent
 
@@ -52,11 +52,6 @@ async def record_events(conn: Conn, events: Sequence[ReportedEvent]) -> list[Rec
 async def list_events(conn: Conn, query: EventQuery) -> list[RecordedEvent]:
     """Return events, the latest recorded first."""
     return await many(conn, sql.LIST_EVENTS, query.params(), RecordedEvent)
-
-
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, sql.FIND_EVENTS_PROJECT, {"project": project}, UUID)
 
 
 async def list_recipient(

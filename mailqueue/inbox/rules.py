@@ -10,18 +10,6 @@ from mailqueue.db.fetch import Conn
 from mailqueue.inbox import store
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def list_(conn: Conn, project_id: UUID) -> list[EventRule]:
     """Return the rules of a project by name."""
     return await store.list_rules(conn, project_id)

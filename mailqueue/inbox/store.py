@@ -44,11 +44,6 @@ class _InboxRow(NamedTuple):
     actions: list[dict[str, Any]]
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await maybe(conn, sql.FIND_INBOX_PROJECT, {"project": project}, UUID)
-
-
 async def list_rules(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[EventRule]:
     """Return the rules of a project by name, or the one with the name."""
     return await many(

@@ -47,11 +47,6 @@ async def advance(conn: Conn, done: Sequence[tuple[UUID, Progress]]) -> None:
     await fetch.run(conn, sql.ADVANCE_OUTBOXES, values)
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, sql.FIND_PUBLISHING_PROJECT, {"project": project}, UUID)
-
-
 async def list_outboxes(conn: Conn, project_id: UUID, *, name: str | None = None) -> list[Outbox]:
     """Return the outboxes of a project by name, or the one with the name."""
     return await fetch.many(

@@ -26,18 +26,6 @@ from mailqueue.schedules.store import occurrences
 from mailqueue.schedules.store import schedules as store
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def named(conn: Conn, project_id: UUID, name: str) -> UUID:
     """Return the id of the schedule of that id or name; unfinished ones come first.
 

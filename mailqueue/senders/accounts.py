@@ -10,6 +10,7 @@ from mailqueue.core.errors import ConfigError, InvalidField, NotFound, SealBroke
 from mailqueue.core.providers import Provider
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.senders import acceptable
 from mailqueue.senders.model import Headroom, LimitsChange, NewSender, SenderAccount, SenderStatus
 from mailqueue.senders.store import accounts as accounts_store
@@ -34,9 +35,7 @@ async def add(
     ready = acceptable.checked(new)
     async with conn.transaction():
         await _check_time_zone(conn, ready.limits.time_zone)
-        project_id = await accounts_store.find_project(conn, project)
-        if project_id is None:
-            raise NotFound("project", project)
+        project_id = await project_id_of(conn, project)
         account_id = await accounts_store.next_id(conn)
         place = _place(project_id, account_id, ready)
         sealed = await _sealed(conn, place, ready.password, master=master)
@@ -55,8 +54,7 @@ async def find(conn: Conn, project: str, *, name: str) -> SenderAccount:
     account = await accounts_store.find(conn, project, name=name)
     if account is not None:
         return account
-    if await accounts_store.find_project(conn, project) is None:
-        raise NotFound("project", project)
+    await project_id_of(conn, project)
     raise NotFound("sender account", f"{name} in project {project}")
 
 
@@ -66,8 +64,8 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[SenderAcco
     Raises:
         NotFound: there is no such project.
     """
-    if project is not None and await accounts_store.find_project(conn, project) is None:
-        raise NotFound("project", project)
+    if project is not None:
+        await project_id_of(conn, project)
     return await accounts_store.list_all(conn, project)
 
 

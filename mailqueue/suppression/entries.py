@@ -19,6 +19,7 @@ from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.paging import cursor_of
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import address_of, category_of, text_of
 from mailqueue.suppression.model import (
@@ -44,7 +45,7 @@ async def add(
     """
     if not 1 <= len(entries) <= MAX_ADDRESSES:
         raise InvalidField("emails", f"must be 1 to {MAX_ADDRESSES} addresses, got {len(entries)}")
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     import_id = uuid4()
     async with conn.transaction():
         lines = (ListLine(number, one) for number, one in enumerate(entries))
@@ -77,7 +78,7 @@ async def list_page(
     """
     if not 1 <= limit <= MAX_PAGE_ROWS:
         raise InvalidField("limit", f"must be 1 to {MAX_PAGE_ROWS}, got {limit}")
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     found = await store.list_page(
         conn,
         project_id,
@@ -103,7 +104,7 @@ async def check(
     """
     address = address_of(email)
     wanted = category_of(category or "")
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     concerned = await store.stopping_categories(conn, project_id, wanted)
     found = await store.find_all(conn, project_id, address.spellings)
     reasons = [one.reason for one in found if one.category in concerned]
@@ -124,7 +125,7 @@ async def stopping_categories(conn: Conn, project: str, category: str) -> tuple[
     Raises:
         NotFound: there is no such project.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     return tuple(await store.stopping_categories(conn, project_id, category))
 
 
@@ -144,7 +145,7 @@ async def remove(
         InvalidField: the address is invalid, or it bounced or complained and `why` is empty.
     """
     spellings = address_of(email).spellings
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     return await _removed(conn, project_id, spellings, category=category, why=why, by=by)
 
 
@@ -162,7 +163,7 @@ async def remove_by_hash(
     Raises:
         NotFound: no suppressed address of the project has this hash.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     known = address_hash.lower()
     if not (found := await _spellings_of(conn, project_id, known)):
         raise NotFound("suppression with the hash", address_hash[:100])
@@ -183,7 +184,7 @@ async def show(conn: Conn, project: str, *, who: str) -> KnownSuppression:
         NotFound: there is no such project, or the hash is unknown.
         InvalidField: the text is neither an address nor a hash.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     if is_hash(who):
         now = await store.find_by_hash(conn, project_id, who.lower())
         before = await store.list_past(conn, project_id, (), address_hash=who.lower())
@@ -207,18 +208,6 @@ async def _spellings_of(conn: Conn, project_id: UUID, address_hash: str) -> list
     if not is_hash(address_hash):
         return []
     return await store.find_spellings(conn, project_id, address_hash)
-
-
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project)
-    return found
 
 
 async def _removed(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
-from mailqueue.db.fetch import Conn, many, maybe, value
+from mailqueue.db.fetch import Conn, many, value
 from mailqueue.db.refusals import refusals
 from mailqueue.db.statements import suppression as sql
 from mailqueue.suppression.model import (
@@ -26,11 +26,6 @@ class _Count(NamedTuple):
 class _Taken(NamedTuple):
     line: int
     outcome: str
-
-
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, sql.FIND_SUPPRESSION_PROJECT, {"project": project}, UUID)
 
 
 async def copy_lines(conn: Conn, import_id: UUID, lines: Iterable[ListLine | BadLine]) -> int:

@@ -26,11 +26,6 @@ def _refused() -> Iterator[None]:
         raise Conflict(exc.diag.message_primary or str(exc)) from exc
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, sql.FIND_TEMPLATE_PROJECT, {"project": project}, UUID)
-
-
 async def add_template(
     conn: Conn, project_id: UUID | None, *, template: Mapping[str, Any], by: str
 ) -> UUID:

@@ -15,18 +15,6 @@ PLATFORM = "platform"
 MAX_LISTED = 1000
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project)
-    return found
-
-
 async def create(conn: Conn, project_id: UUID | None, *, new: NewTemplate, by: str) -> TemplateRow:
     """Create a template without a version; with `project_id` None it is one of the platform.
 

@@ -14,18 +14,6 @@ from mailqueue.timed_events import store
 from mailqueue.timed_events.model import TimedEventFilter
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def list_page(
     conn: Conn, project_id: UUID, *, filters: TimedEventFilter, before: UUID | None, limit: int
 ) -> Page[TimedEvent]:

@@ -46,11 +46,6 @@ async def end_delivered(conn: Conn, *, after: UUID | None, limit: int) -> UUID |
     return await fetch.maybe(conn, sql.END_DELIVERED_TIMED_EVENTS, values, UUID)
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, sql.FIND_TIMED_EVENTS_PROJECT, {"project": project}, UUID)
-
-
 async def list_page(
     conn: Conn,
     project_id: UUID | None,

@@ -8,18 +8,6 @@ from mailqueue.db.fetch import Conn
 from mailqueue.watch.store import people
 
 
-async def project_of(conn: Conn, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    found = await people.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project[:100])
-    return found
-
-
 async def list_page(
     conn: Conn, project_id: UUID, *, after: UUID | None = None, limit: int
 ) -> list[InboxUser]:

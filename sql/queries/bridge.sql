@@ -51,7 +51,3 @@ JOIN mailqueue.projects AS p ON p.id = q.project_id
 WHERE %(project_id)s::uuid IS NULL
    OR q.project_id = %(project_id)s
 ORDER BY q.name, p.name;
-
--- name: find_bridge_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;

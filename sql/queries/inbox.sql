@@ -64,7 +64,3 @@ ORDER BY i.id;
 -- Counts of one page of events to which today's rules were applied.
 SELECT mailqueue.replay_inbox(%(project_id)s, %(message_ids)s, %(type)s, %(status)s, %(since)s, %(until)s, %(after)s,
                               %(limit)s, %(is_dry)s, %(by)s);
-
--- name: find_inbox_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;

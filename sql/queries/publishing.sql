@@ -24,10 +24,6 @@ FROM mailqueue.outbox_messages(%(ids)s::uuid[], %(cursors)s::bigint[], %(horizon
 SELECT mailqueue.advance_outboxes(%(ids)s::uuid[], %(lasts)s::bigint[], %(published)s::bigint[],
                                   %(expired)s::bigint[]);
 
--- name: find_publishing_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: list_outboxes :many
 -- The outboxes of a project by name, or the one of a name, with what waits.
 SELECT s.outbox_id AS id, s.name, s.transport, s.target, s.events, w.messages AS waiting,

@@ -92,10 +92,6 @@ FROM mailqueue.run_schedule(%(project_id)s, %(id)s, %(by)s) AS r;
 SELECT s.state, s.skipped
 FROM mailqueue.skip_schedule(%(project_id)s, %(id)s, %(by)s) AS s;
 
--- name: find_schedule_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: schedule_named :maybe
 -- Id of the schedule of that id or name.
 SELECT n.id

@@ -1,9 +1,5 @@
 -- Suppressed addresses.
 
--- name: find_suppression_project :maybe
--- The id of the project of that name.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: copy_suppression_lines :run
 -- COPY lines of a list; take_suppression_lines() makes suppressions of them in the same transaction.
 COPY mailqueue.suppression_lines (import_id, line, address, category, reason, detail, expires_at) FROM STDIN;

@@ -1,9 +1,5 @@
 -- Templates, their versions and content.
 
--- name: find_template_project :maybe
--- The id of a project by its name.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: add_template :value
 -- Create a template; its id. A slug that exists raises 23505.
 SELECT mailqueue.add_template(%(project_id)s, %(template)s::jsonb, %(by)s);

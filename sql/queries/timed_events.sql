@@ -17,10 +17,6 @@ SELECT mailqueue.recompute_timed_events(%(most)s);
 -- End events whose delivery has ended.
 SELECT mailqueue.end_delivered_timed_events(%(after)s, %(most)s);
 
--- name: find_timed_events_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: list_timed_events :many
 -- Events of a project, newest first.
 SELECT t.id, t.kind, t.status, t.target_timestamp_utc AS at,

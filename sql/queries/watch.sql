@@ -1,9 +1,5 @@
 -- Watched inboxes, the channels and rules of their persons, and notifications.
 
--- name: find_watch_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s;
-
 -- name: list_inbox_users :many
 -- Persons of a project in the order they were added, or the one with the id.
 SELECT u.id, u.email, u.notifications_paused,

@@ -9,7 +9,7 @@ from mailqueue.core.errors import ConfigError, SealBroken
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
-from mailqueue.senders.store import accounts as senders_store
+from mailqueue.projects.ids import find_project_id
 from mailqueue.settings.environment import DatabaseSettings
 from mailqueue.vault import store
 from mailqueue.vault.masterkey import MasterKey
@@ -23,7 +23,7 @@ OTHER = MasterKey(bytes(32))
 
 
 async def default_project(conn: Conn) -> UUID:
-    project_id = await senders_store.find_project(conn, "default")
+    project_id = await find_project_id(conn, "default")
     assert project_id is not None
     return project_id
 

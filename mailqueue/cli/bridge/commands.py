@@ -25,6 +25,7 @@ from mailqueue.contract.automation.bridge import (
 from mailqueue.contract.page import Page
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.paging import key_of
+from mailqueue.projects.ids import project_id_of
 
 _QUEUES = (
     Column("name", "QUEUE"),
@@ -108,7 +109,7 @@ def dead_letters(
     async def listed(app: Opened) -> Page[DeadLetter]:
         return await letters.list_page(
             app.conn,
-            await letters.project_of(app.conn, project),
+            await project_id_of(app.conn, project),
             filters=LetterFilter(type_, since, until),
             status=status,
             before=None,
@@ -127,7 +128,7 @@ def show(*, letter: UUID, project: str) -> None:
     """Show LETTER, a message that could not be handled, with its content."""
 
     async def found(app: Opened) -> DeadLetterDetail:
-        return await letters.show(app.conn, await letters.project_of(app.conn, project), letter)
+        return await letters.show(app.conn, await project_id_of(app.conn, project), letter)
 
     one = execute(found)
     shown = asdict(one) | {"headers": write_json(one.headers).decode()}
@@ -167,7 +168,7 @@ def replay(
         raise click.UsageError("give --id, --type, --since or --until")
 
     async def replayed(app: Opened) -> LetterReplay:
-        project_id = await letters.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         total, cursor = LetterReplay(dry_run, 0, 0, 0, 0, 0, 0, None), None
         while True:
             (after,) = key_of(cursor, UUID)

@@ -25,6 +25,7 @@ from mailqueue.contract.contacts import Contact, ContactDetail, RemovedContact
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
+from mailqueue.projects.ids import project_id_of
 
 COLUMNS = (
     Column("email", "EMAIL"),
@@ -65,7 +66,7 @@ def put(*, email: str, project: str, **given: Any) -> None:
     fields = fields_of(given)
 
     async def done(app: Opened) -> Contact:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await contacts.put(app.conn, project_id, email, fields)
 
     _print(execute(done))
@@ -86,7 +87,7 @@ def change(*, who: str, email: str | None, project: str, **given: Any) -> None:
         raise InvalidField("contact", "give at least one field to change")
 
     async def done(app: Opened) -> Contact:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await contacts.change(app.conn, project_id, who, fields)
 
     _print(execute(done))
@@ -112,7 +113,7 @@ def list_(*, limit: int, cursor: str | None, project: str, **filters: str | None
     (before,) = key_of(cursor, UUID)
 
     async def listed(app: Opened) -> Page[Contact]:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await contacts.list_page(
             app.conn, project_id, filters=ContactFilter(**filters), before=before, limit=limit
         )
@@ -129,7 +130,7 @@ def show_(*, who: str, project: str) -> None:
     """Show all fields of CONTACT, and its lists."""
 
     async def found(app: Opened) -> ContactDetail:
-        return await contacts.show(app.conn, await contacts.project_of(app.conn, project), who)
+        return await contacts.show(app.conn, await project_id_of(app.conn, project), who)
 
     _print(execute(found))
 
@@ -146,7 +147,7 @@ def remove(*, who: str, project: str) -> None:
     """
 
     async def removed(app: Opened) -> RemovedContact:
-        return await contacts.remove(app.conn, await contacts.project_of(app.conn, project), who)
+        return await contacts.remove(app.conn, await project_id_of(app.conn, project), who)
 
     found = execute(removed)
     print_message(

@@ -20,13 +20,14 @@ from mailqueue.cli.support.app import opened, run
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.cli.support.seekable import seekable
-from mailqueue.contacts import contacts, exporting
+from mailqueue.contacts import exporting
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally
 from mailqueue.contract.background import ImportKind
 from mailqueue.contract.suppression import ListEncoding
 from mailqueue.core.errors import MailqueueError
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.suppression.lists.exporting import Format
 
 
@@ -77,7 +78,7 @@ def import_(
             async with opened() as app:
                 await import_contacts(
                     app.conn,
-                    await contacts.project_of(app.conn, project),
+                    await project_id_of(app.conn, project),
                     file=whole,
                     list_name=list_name,
                     is_trial=dry_run,
@@ -127,7 +128,7 @@ def export(*, form: str, list_name: str | None, project: str) -> None:
             async def lend() -> AsyncIterator[Conn]:
                 yield app.conn
 
-            project_id = await contacts.project_of(app.conn, project)
+            project_id = await project_id_of(app.conn, project)
             pieces = exporting.export(lend, project_id, form=Format(form), list_name=list_name)
             async for piece in pieces:
                 out.write(piece)

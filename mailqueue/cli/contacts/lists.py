@@ -21,7 +21,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
-from mailqueue.contacts import contacts, lists
+from mailqueue.contacts import lists
 from mailqueue.contract.contacts import (
     ChangedMembers,
     ConditionTrial,
@@ -35,6 +35,7 @@ from mailqueue.contract.contacts import (
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.paging import key_of
+from mailqueue.projects.ids import project_id_of
 
 _COLUMNS = (
     Column("name", "LIST"),
@@ -94,7 +95,7 @@ def add(*, name: str, project: str, **given: Any) -> None:
     fields = {key: value for key, value in given.items() if value is not None}
 
     async def added(app: Opened) -> ContactList:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.add(app.conn, project_id, name, given=fields, by=operator())
 
     _print(execute(added))
@@ -112,7 +113,7 @@ def change(*, name: str, project: str, **given: Any) -> None:
         raise InvalidField("list", "give at least one setting to change")
 
     async def changed(app: Opened) -> ContactList:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.change(app.conn, project_id, name, given=fields, by=operator())
 
     _print(execute(changed))
@@ -125,7 +126,7 @@ def list_lists(*, project: str) -> None:
     """List the lists of a project by name."""
 
     async def listed(app: Opened) -> list[ContactList]:
-        return await lists.list_(app.conn, await contacts.project_of(app.conn, project))
+        return await lists.list_(app.conn, await project_id_of(app.conn, project))
 
     found = execute(listed)
     print_rows(found, _COLUMNS, document=ContactLists(found), nothing="no lists")
@@ -139,7 +140,7 @@ def show_(*, name: str, project: str) -> None:
     """Show the settings of LIST."""
 
     async def found(app: Opened) -> ContactList:
-        return await lists.get(app.conn, await contacts.project_of(app.conn, project), name)
+        return await lists.get(app.conn, await project_id_of(app.conn, project), name)
 
     _print(execute(found))
 
@@ -152,7 +153,7 @@ def remove(*, name: str, project: str) -> None:
     """Remove LIST. Its contacts stay."""
 
     async def removed(app: Opened) -> None:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await lists.remove(app.conn, project_id, name, by=operator())
 
     execute(removed)
@@ -168,7 +169,7 @@ def count(*, name: str, category: str, project: str) -> None:
     """Count the contacts that mail to LIST would go to."""
 
     async def counted(app: Opened) -> ListCount:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.count(app.conn, project_id, name, category=category)
 
     found = execute(counted)
@@ -185,7 +186,7 @@ def try_(*, condition: str, project: str) -> None:
     """Count the contacts that CONDITION, a jsonpath, selects, and show some of them."""
 
     async def tried(app: Opened) -> ConditionTrial:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.try_condition(app.conn, project_id, condition)
 
     found = execute(tried)
@@ -247,7 +248,7 @@ def list_members(*, name: str, status: str, limit: int, cursor: str | None, proj
     (after,) = key_of(cursor, UUID)
 
     async def listed(app: Opened) -> Page[Contact]:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.members(
             app.conn, project_id, name, status=MemberStatus(status), after=after, limit=limit
         )
@@ -258,7 +259,7 @@ def list_members(*, name: str, status: str, limit: int, cursor: str | None, proj
 
 def _change(name: str, who: tuple[str, ...], project: str, *, is_added: bool) -> None:
     async def changed(app: Opened) -> ChangedMembers:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.change_members(app.conn, project_id, name, who, is_added=is_added)
 
     found = execute(changed)

@@ -10,11 +10,12 @@ from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import Opened
 from mailqueue.cli.support.output import examples, show
-from mailqueue.contacts import contacts, lists
+from mailqueue.contacts import lists
 from mailqueue.contacts.sends import sending
 from mailqueue.contacts.sends.model import ListSend
 from mailqueue.contract.contacts import BegunListSend, ListCount
 from mailqueue.core.errors import InvalidField
+from mailqueue.projects.ids import project_id_of
 
 _OPTIONS = ("category", "priority", "from_email", "sender", "campaign_id")
 
@@ -85,7 +86,7 @@ def send(
         return
 
     async def begun(app: Opened) -> UUID:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await sending.begin(app.conn, project_id, one, by=operator())
 
     batch_id = execute(begun)
@@ -94,7 +95,7 @@ def send(
 
 def _count(name: str, project: str, category: str) -> None:
     async def counted(app: Opened) -> ListCount:
-        project_id = await contacts.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await lists.count(app.conn, project_id, name, category=category)
 
     found = execute(counted)

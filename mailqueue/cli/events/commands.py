@@ -22,6 +22,7 @@ from mailqueue.core.errors import NotFound
 from mailqueue.events import listing
 from mailqueue.events.model import EventQuery, Type
 from mailqueue.inbox import events
+from mailqueue.projects.ids import project_id_of
 
 _TYPES = sorted(
     {*(one.value for one in Type), "suppressed", "expired", "cancelled", "held", "resolved"}
@@ -123,7 +124,7 @@ async def _listed(app: Opened, query: EventQuery, limit: int) -> Page[RecordedEv
 
 
 async def _of_address(app: Opened, project: str, address: str, limit: int) -> Page[RecipientEvent]:
-    project_id = await listing.id_of(app.conn, project)
+    project_id = await project_id_of(app.conn, project)
 
     async def read(before: tuple[datetime, UUID] | None, rows: int) -> list[RecipientEvent]:
         return await listing.list_recipient(
@@ -183,7 +184,7 @@ async def _noticed(
     app: Opened, project: str | None, *, is_all: bool, seen: bool, limit: int
 ) -> list[Notice]:
     if project is not None:
-        await listing.id_of(app.conn, project)
+        await project_id_of(app.conn, project)
     found = await listing.list_notices(app.conn, project=project, is_all=is_all, limit=limit)
     if seen:
         await listing.see_notices(app.conn, project=project, by=operator())

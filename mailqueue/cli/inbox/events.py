@@ -38,8 +38,9 @@ from mailqueue.contract.automation.inbox import (
 from mailqueue.contract.page import Page
 from mailqueue.core.json.writing import write_json
 from mailqueue.core.paging import key_of
-from mailqueue.inbox import events, rules
+from mailqueue.inbox import events
 from mailqueue.inbox.model import EventFilter
+from mailqueue.projects.ids import project_id_of
 
 _COLUMNS = (
     Column("received_at", "WHEN"),
@@ -102,7 +103,7 @@ def inbox(
     filters = EventFilter(type_, status, since, until)
 
     async def listed(app: Opened) -> Page[InboxEvent]:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await events.list_page(
             app.conn, project_id, filters=filters, before=None, limit=limit
         )
@@ -213,7 +214,7 @@ def replay(
     filters = EventFilter(type_, status, since, until)
 
     async def replayed(app: Opened) -> EventReplay:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         total, cursor = EventReplay(dry_run, 0, 0, 0, 0, 0, None), None
         while True:
             (after,) = key_of(cursor, int)

@@ -23,6 +23,7 @@ from mailqueue.cli.support.output import Column, examples, show
 from mailqueue.contract.automation.inbox import EventRule, EventRules, RuleTrial
 from mailqueue.core.errors import InvalidField
 from mailqueue.inbox import rules
+from mailqueue.projects.ids import project_id_of
 
 _COLUMNS = (
     Column("name", "RULE"),
@@ -68,7 +69,7 @@ def add(*, name: str, project: str, **given: Any) -> None:
     fields = fields_of(given)
 
     async def added(app: Opened) -> EventRule:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await rules.add(app.conn, project_id, name, given=fields, by=operator())
 
     _print(execute(added))
@@ -92,7 +93,7 @@ def change(*, name: str, project: str, **given: Any) -> None:
         raise InvalidField("rule", "give at least one setting to change")
 
     async def changed(app: Opened) -> EventRule:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await rules.change(app.conn, project_id, name, given=fields, by=operator())
 
     _print(execute(changed))
@@ -105,7 +106,7 @@ def list_(*, project: str) -> None:
     """List event rules by name."""
 
     async def listed(app: Opened) -> list[EventRule]:
-        return await rules.list_(app.conn, await rules.project_of(app.conn, project))
+        return await rules.list_(app.conn, await project_id_of(app.conn, project))
 
     found = execute(listed)
     print_rows(found, _COLUMNS, document=EventRules(found))
@@ -119,7 +120,7 @@ def show_(*, name: str, project: str) -> None:
     """Show all settings of RULE."""
 
     async def found(app: Opened) -> EventRule:
-        return await rules.get(app.conn, await rules.project_of(app.conn, project), name)
+        return await rules.get(app.conn, await project_id_of(app.conn, project), name)
 
     _print(execute(found))
 
@@ -132,7 +133,7 @@ def remove(*, name: str, project: str) -> None:
     """Remove RULE. What it did with events stays recorded."""
 
     async def removed(app: Opened) -> None:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await rules.remove(app.conn, project_id, name, by=operator())
 
     execute(removed)
@@ -157,7 +158,7 @@ def try_(*, name: str, payload: TextIO, headers: tuple[str, ...], project: str) 
     given = pairs_of("header", headers)
 
     async def tried(app: Opened) -> RuleTrial:
-        project_id = await rules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await rules.try_out(app.conn, project_id, name, payload=sample, headers=given)
 
     found = execute(tried)

@@ -24,6 +24,7 @@ from mailqueue.contract.projects import RevokedApiKey
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 from mailqueue.projects.actor import acting
+from mailqueue.projects.ids import project_id_of
 from mailqueue.projects.keys import manage as keys_manage
 from mailqueue.projects.keys.values import created_key_of, details_of
 from mailqueue.projects.model import EVERY_SCOPE, ApiKey, IssuedKey, Scope
@@ -141,7 +142,7 @@ def show_(*, name: str, project: str) -> None:
     """Show the details of an API key. The key itself is never shown again."""
 
     async def found(app: Opened) -> ApiKey:
-        project_id = await keys_manage.id_of_project(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         key_id = await keys_manage.id_of_key(app.conn, project_id, name)
         return await keys_manage.show_key(app.conn, project_id, key_id)
 
@@ -165,7 +166,7 @@ def rotate(*, name: str, project: str, grace: str) -> None:
 
     async def issued(app: Opened) -> IssuedKey:
         async with acting(app.conn, by=operator()):
-            project_id = await keys_manage.id_of_project(app.conn, project)
+            project_id = await project_id_of(app.conn, project)
             key_id = await keys_manage.id_of_key(app.conn, project_id, name)
             return await keys_manage.rotate_key(app.conn, project_id, key_id, grace=wait)
 

@@ -13,6 +13,7 @@ from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
 from mailqueue.contract.automation.publishing import Outbox, Outboxes, OutboxTransport
+from mailqueue.projects.ids import project_id_of
 from mailqueue.publishing import outboxes
 
 _COLUMNS = (
@@ -94,7 +95,7 @@ def add(
     types = _types_of(events, all_events=all_events)
 
     async def added(app: Opened) -> Outbox:
-        project_id = await outboxes.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await outboxes.add(
             app.conn,
             project_id,
@@ -139,7 +140,7 @@ def change(
 
     async def changed(app: Opened) -> Outbox:
         conn, by = app.conn, operator()
-        project_id = await outboxes.project_of(conn, project)
+        project_id = await project_id_of(conn, project)
         async with conn.transaction():
             if place is not None:
                 transport, target = place
@@ -160,7 +161,7 @@ def list_(*, project: str) -> None:
     """List outboxes by name, with the messages that wait."""
 
     async def listed(app: Opened) -> list[Outbox]:
-        return await outboxes.list_(app.conn, await outboxes.project_of(app.conn, project))
+        return await outboxes.list_(app.conn, await project_id_of(app.conn, project))
 
     found = execute(listed)
     print_rows(found, _COLUMNS, document=Outboxes(found))
@@ -174,7 +175,7 @@ def show_(*, name: str, project: str) -> None:
     """Show OUTBOX, with the messages that wait and the last error."""
 
     async def found(app: Opened) -> Outbox:
-        return await outboxes.get(app.conn, await outboxes.project_of(app.conn, project), name)
+        return await outboxes.get(app.conn, await project_id_of(app.conn, project), name)
 
     _print(execute(found))
 
@@ -187,7 +188,7 @@ def remove(*, name: str, project: str) -> None:
     """Remove OUTBOX with its messages, published or not."""
 
     async def removed(app: Opened) -> None:
-        project_id = await outboxes.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await outboxes.remove(app.conn, project_id, name, by=operator())
 
     execute(removed)
@@ -205,7 +206,7 @@ def skip(*, name: str, message: UUID, project: str) -> None:
     """Leave MESSAGE out of what OUTBOX publishes, so that those behind it are published."""
 
     async def skipped(app: Opened) -> None:
-        project_id = await outboxes.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await outboxes.skip(app.conn, project_id, name, message, by=operator())
 
     execute(skipped)

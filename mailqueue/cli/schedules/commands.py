@@ -28,6 +28,7 @@ from mailqueue.contract.automation.schedules import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.value import Value
+from mailqueue.projects.ids import project_id_of
 from mailqueue.schedules import schedules
 from mailqueue.schedules.planning import MAX_PREVIEW
 from mailqueue.schedules.trying import try_out
@@ -91,7 +92,7 @@ def add(*, name: str, dry_run: bool, project: str, **given: Any) -> None:
     """Add a schedule called NAME."""
 
     async def added(app: Opened) -> Schedule | ScheduleEstimate:
-        project_id = await schedules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         definition = definition_of(name, given)
         act = try_out if dry_run else schedules.add
         return await act(app.conn, project_id, definition, by=operator())
@@ -129,7 +130,7 @@ def list_(*, status: str | None, project: str) -> None:
     """List schedules, newest first."""
 
     async def listed(app: Opened) -> Page[Schedule]:
-        project_id = await schedules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await schedules.list_page(
             app.conn, project_id, status=status, before=None, limit=MAX_LISTED
         )
@@ -244,7 +245,7 @@ def _done(project: str, name: str, verb: Verb[T]) -> T:
     """Run a verb with the ids of the project and of the schedule of that name or id."""
 
     async def found(app: Opened) -> T:
-        project_id = await schedules.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         schedule_id = await schedules.named(app.conn, project_id, name)
         return await verb(app, project_id, schedule_id)
 

@@ -17,7 +17,6 @@ from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.retrying import RetryingDatabase, retrying_database
 from mailqueue.cli.support.text_file import text_file_option
 from mailqueue.cli.templates.options import template_options
-from mailqueue.contacts.contacts import project_of
 from mailqueue.contacts.model import is_list_name
 from mailqueue.contract.emails import OperatorEmail
 from mailqueue.contract.sending import Sent, SentAndExplained
@@ -27,6 +26,7 @@ from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.lists import EXPANDING, accept_for_list, is_list
 from mailqueue.operations.emails import explain
+from mailqueue.projects.ids import project_id_of
 from mailqueue.templates.cache import TemplateCache
 
 EXIT_NOT_SENT = 1
@@ -157,7 +157,7 @@ async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> Se
 
 async def _accepted(conn: Conn, email: NewEmail, project: str) -> Sent:
     if is_list_name(email.recipient):
-        project_id = await project_of(conn, project)
+        project_id = await project_id_of(conn, project)
         if await is_list(conn, email, project_id):
             return await accept_for_list(conn, email, project_id, by=operator())
     return await accept_one(conn, email, project=project, templates=TemplateCache())

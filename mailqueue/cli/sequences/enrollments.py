@@ -27,7 +27,7 @@ from mailqueue.contract.automation.sequences import (
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.suppression import BadLine
-from mailqueue.inbox.rules import project_of
+from mailqueue.projects.ids import project_id_of
 from mailqueue.sequences import enrollments as verbs
 from mailqueue.sequences.importing import EnrollTally, enroll_list
 
@@ -80,7 +80,7 @@ def enroll(*, sequence: str, email: str, variables: tuple[str, ...], project: st
     async def enrolled(app: Opened) -> Enrolled:
         return await verbs.enroll(
             app.conn,
-            await project_of(app.conn, project),
+            await project_id_of(app.conn, project),
             sequence=sequence,
             email=email,
             variables=given,
@@ -112,7 +112,7 @@ def import_(ctx: click.Context, *, sequence: str, file: BinaryIO, project: str) 
     async def imported(app: Opened) -> EnrolledList:
         await enroll_list(
             app.conn,
-            await project_of(app.conn, project),
+            await project_id_of(app.conn, project),
             sequence=sequence,
             file=file,
             is_test=False,
@@ -194,7 +194,7 @@ def enrollments(
     async def listed(app: Opened) -> Page[Enrollment]:
         return await verbs.list_page(
             app.conn,
-            await project_of(app.conn, project),
+            await project_id_of(app.conn, project),
             sequence=sequence,
             email=email,
             state=state,

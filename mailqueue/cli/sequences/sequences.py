@@ -25,7 +25,7 @@ from mailqueue.contract.automation.sequences import (
     SequenceCounts,
 )
 from mailqueue.core.errors import InvalidField
-from mailqueue.inbox.rules import project_of
+from mailqueue.projects.ids import project_id_of
 from mailqueue.sequences import definitions
 
 _COLUMNS = (
@@ -87,7 +87,7 @@ def add(*, name: str, steps: TextIO, project: str, **given: Any) -> None:
     fields = _fields(given) | _steps(steps)
 
     async def added(app: Opened) -> ContactSequence:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await definitions.add(app.conn, project_id, name, given=fields, by=operator())
 
     print_sequence(execute(added))
@@ -113,7 +113,7 @@ def change(*, name: str, steps: TextIO | None, project: str, **given: Any) -> No
         raise InvalidField("sequence", "give at least one setting to change")
 
     async def changed(app: Opened) -> ContactSequence:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await definitions.change(app.conn, project_id, name, given=fields, by=operator())
 
     print_sequence(execute(changed))
@@ -126,7 +126,7 @@ def list_(*, project: str) -> None:
     """List sequences by name."""
 
     async def listed(app: Opened) -> list[ContactSequence]:
-        return await definitions.list_(app.conn, await project_of(app.conn, project))
+        return await definitions.list_(app.conn, await project_id_of(app.conn, project))
 
     found = execute(listed)
     print_rows(found, _COLUMNS, document=ContactSequences(found))
@@ -140,7 +140,7 @@ def show_(*, name: str, project: str) -> None:
     """Show SEQUENCE and its settings."""
 
     async def found(app: Opened) -> ContactSequence:
-        return await definitions.get(app.conn, await project_of(app.conn, project), name)
+        return await definitions.get(app.conn, await project_id_of(app.conn, project), name)
 
     print_sequence(execute(found))
 
@@ -177,7 +177,7 @@ def counts(*, name: str, version: int | None, project: str) -> None:
     """Count the enrollments at each step of SEQUENCE."""
 
     async def counted(app: Opened) -> SequenceCounts:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await definitions.counts(app.conn, project_id, name, version=version, is_test=False)
 
     found = execute(counted)
@@ -200,7 +200,7 @@ def remove(*, name: str, project: str) -> None:
     """Remove SEQUENCE and end its enrollments. What they did stays recorded."""
 
     async def removed(app: Opened) -> None:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await definitions.remove(app.conn, project_id, name, by=operator())
 
     execute(removed)
@@ -209,7 +209,7 @@ def remove(*, name: str, project: str) -> None:
 
 def _paused(name: str, project: str, *, is_paused: bool) -> ContactSequence:
     async def done(app: Opened) -> ContactSequence:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await definitions.pause(
             app.conn, project_id, name, is_paused=is_paused, by=operator()
         )

@@ -20,7 +20,7 @@ from mailqueue.contract.automation.sequences import (
     SequenceVersion,
     SequenceVersions,
 )
-from mailqueue.inbox.rules import project_of
+from mailqueue.projects.ids import project_id_of
 from mailqueue.sequences import definitions
 
 _VERSIONS = (
@@ -41,7 +41,7 @@ def versions(*, name: str, project: str) -> None:
     """List the versions of SEQUENCE, newest first, with their steps."""
 
     async def listed(app: Opened) -> list[SequenceVersion]:
-        return await definitions.versions(app.conn, await project_of(app.conn, project), name)
+        return await definitions.versions(app.conn, await project_id_of(app.conn, project), name)
 
     found = execute(listed)
     print_rows(
@@ -65,7 +65,7 @@ def publish(*, name: str, project: str) -> None:
     """Publish the draft of SEQUENCE, for contacts that are enrolled from now on."""
 
     async def published(app: Opened) -> ContactSequence:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await definitions.publish(app.conn, project_id, name, by=operator())
 
     print_sequence(execute(published))
@@ -85,7 +85,7 @@ def move(*, name: str, from_version: int | None, project: str) -> None:
     """Move enrollments of SEQUENCE to its published version, by the name of their next step."""
 
     async def moved(app: Opened) -> MovedEnrollments:
-        project_id = await project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         total = 0
         while True:
             found = await definitions.move(

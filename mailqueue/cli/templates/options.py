@@ -11,6 +11,7 @@ import click
 
 from mailqueue.cli.support.app import Opened
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.rendering.process.host import CompileProcess
 from mailqueue.templates import writing
 from mailqueue.templates.model import TemplateRow
@@ -113,7 +114,7 @@ def _variables(ctx: click.Context) -> dict[str, object]:
 
 async def owner_of(app: Opened, project: str | None) -> UUID | None:
     """Return the id of a project; None for the platform."""
-    return None if project is None else await writing.project_of(app.conn, project)
+    return None if project is None else await project_id_of(app.conn, project)
 
 
 async def template_in(

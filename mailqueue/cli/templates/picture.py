@@ -14,7 +14,7 @@ from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.page import Page
 from mailqueue.contract.templates import TemplatePicture
-from mailqueue.templates import writing
+from mailqueue.projects.ids import project_id_of
 from mailqueue.templates.pictures import keeping
 from mailqueue.templates.pictures.model import MAX_BYTES, PictureRow
 
@@ -55,7 +55,7 @@ def add(*, file: BinaryIO, name: str | None, project: str) -> None:
 
     async def stored(app: Opened) -> TemplatePicture:
         new = await keeping.received(name or Path(file.name).name, octets)
-        owner = await writing.project_of(app.conn, project)
+        owner = await project_id_of(app.conn, project)
         return _value_of(app, await keeping.add(app.conn, owner, new, by=operator()))
 
     made = execute(stored)
@@ -69,7 +69,7 @@ def list_(*, project: str) -> None:
     """List pictures, newest first."""
 
     async def listed(app: Opened) -> list[TemplatePicture]:
-        owner = await writing.project_of(app.conn, project)
+        owner = await project_id_of(app.conn, project)
         return [_value_of(app, one) for one in await keeping.list_all(app.conn, owner)]
 
     found = execute(listed)
@@ -88,7 +88,7 @@ def remove(*, picture_id: UUID, project: str) -> None:
     """Remove a picture, by its id in the list."""
 
     async def work(app: Opened) -> None:
-        owner = await writing.project_of(app.conn, project)
+        owner = await project_id_of(app.conn, project)
         await keeping.remove(app.conn, owner, picture_id, by=operator())
 
     execute(work)

@@ -12,7 +12,8 @@ from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.contract.automation.timed_events import BirthdayRule, LeapDay
-from mailqueue.timed_events import birthdays, events
+from mailqueue.projects.ids import project_id_of
+from mailqueue.timed_events import birthdays
 
 _project = click.option("--project", default="default", show_default=True, help="Project.")
 
@@ -32,7 +33,7 @@ def show_(*, project: str) -> None:
     """Show the birthday rule of a project."""
 
     async def found(app: Opened) -> BirthdayRule:
-        return await birthdays.show(app.conn, await events.project_of(app.conn, project))
+        return await birthdays.show(app.conn, await project_id_of(app.conn, project))
 
     _print(execute(found))
 
@@ -71,7 +72,7 @@ def set_(
     async def made(app: Opened) -> BirthdayRule:
         return await birthdays.put(
             app.conn,
-            await events.project_of(app.conn, project),
+            await project_id_of(app.conn, project),
             local_time=local_time,
             leap_day=LeapDay(leap_day),
             template=template,
@@ -90,7 +91,7 @@ def remove(*, project: str) -> None:
     """End birthdays of a project, and remove those that are pending."""
 
     async def removed(app: Opened) -> None:
-        project_id = await events.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         await birthdays.remove(app.conn, project_id, by=operator())
 
     execute(removed)

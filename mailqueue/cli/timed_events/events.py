@@ -19,6 +19,7 @@ from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent, TimedEventStatus
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField
+from mailqueue.projects.ids import project_id_of
 from mailqueue.timed_events import events
 from mailqueue.timed_events.model import TimedEventFilter
 
@@ -88,7 +89,7 @@ def list_(
     filters = TimedEventFilter(kind, word, contact_id)
 
     async def listed(app: Opened) -> Page[TimedEvent]:
-        project_id = await events.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await events.list_page(
             app.conn, project_id, filters=filters, before=None, limit=limit
         )
@@ -147,7 +148,7 @@ def put(
     instant, values = _instant(at), _object(payload)
 
     async def added(app: Opened) -> PutTimedEvent:
-        project_id = await events.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await events.put(
             app.conn,
             project_id,
@@ -205,7 +206,7 @@ def change(
     given = {name: value for name, value in fields.items() if value is not None}
 
     async def changed(app: Opened) -> TimedEvent:
-        project_id = await events.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await events.change(app.conn, project_id, event_id, version=version, given=given)
 
     _print(execute(changed))
@@ -221,7 +222,7 @@ def cancel(*, event_id: UUID, project: str) -> None:
     """Cancel a pending event."""
 
     async def cancelled(app: Opened) -> TimedEvent:
-        project_id = await events.project_of(app.conn, project)
+        project_id = await project_id_of(app.conn, project)
         return await events.cancel(app.conn, project_id, event_id, version=None, by=operator())
 
     execute(cancelled)

@@ -23,7 +23,6 @@ from mailqueue.cli.watch.options import (
     limit_option,
     of_user_option,
     pairs_of,
-    project_of,
     project_option,
     secret_of,
     user_option,
@@ -32,6 +31,7 @@ from mailqueue.contract.page import Page
 from mailqueue.contract.watch import ChannelType, NotificationChannel, SlackInstallLink
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import channels, installing, whatsapp
 from mailqueue.watch.whatsapp import Consent, NewPhone
 from mailqueue.wiring.watch import slack_app
@@ -118,7 +118,7 @@ def add(
     signing_secret = _signing_secret_of(signing_secret_env)
 
     async def added(app: Opened) -> NotificationChannel:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         if slack_channel_id is None:
             new = _phone_of(user_id, token, phone)
             return await whatsapp.add(
@@ -171,7 +171,7 @@ def install(*, user_id: UUID, project: str) -> None:
     async def begun(app: Opened) -> SlackInstallLink:
         return await installing.begin(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             user_id,
             app=slack_app(app.settings),
             public_url=app.settings.tracking.public_url,
@@ -191,7 +191,7 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
     """List channels, disconnected ones included."""
 
     async def listed(app: Opened) -> list[NotificationChannel]:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await channels.list_page(app.conn, project_id, user_id=user_id, limit=limit)
 
     found = execute(listed)
@@ -222,7 +222,7 @@ def reconnect(
     signing_secret = _signing_secret_of(signing_secret_env)
 
     async def reconnected(app: Opened) -> NotificationChannel:
-        project_id, master = await project_of(app, project), app.master_key()
+        project_id, master = await project_id_of(app.conn, project), app.master_key()
         known = await channels.get(app.conn, project_id, row_id)
         if known.channel_type == ChannelType.WHATSAPP:
             return await whatsapp.reconnect(
@@ -256,7 +256,9 @@ def disconnect(*, row_id: UUID, project: str) -> None:
     """Disconnect CHANNEL: its token is deleted, and what waits is not delivered."""
 
     async def gone(app: Opened) -> None:
-        await channels.disconnect(app.conn, await project_of(app, project), row_id, by=operator())
+        await channels.disconnect(
+            app.conn, await project_id_of(app.conn, project), row_id, by=operator()
+        )
 
     execute(gone)
     click.echo(f"channel {row_id} is disconnected")

@@ -15,7 +15,6 @@ from mailqueue.cli.watch.options import (
     limit_option,
     of_user_option,
     pairs_of,
-    project_of,
     project_option,
     remove_with_consents,
     secret_of,
@@ -24,6 +23,7 @@ from mailqueue.cli.watch.options import (
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import Inbox, InboxConsent
 from mailqueue.ports.mailbox import MailboxTls
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import gmail, inboxes
 from mailqueue.watch.inboxes import DEFAULT_SCAN_SECONDS, InboxAction, NewInbox
 from mailqueue.watch.model import PendingConsent
@@ -127,7 +127,7 @@ def add(
     async def added(app: Opened) -> Inbox:
         return await inboxes.add(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             new,
             allowed=app.settings.allowed_hosts,
             master=app.master_key(),
@@ -164,7 +164,7 @@ def connect(
     """Print where the owner of ADDRESS at Gmail consents to its being watched."""
 
     async def begun(app: Opened) -> InboxConsent:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         wanted = PendingConsent(
             project_id, user_id, email_address, labels, webmail_url, scan_seconds
         )
@@ -189,7 +189,7 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
     """List watched inboxes, with the last and the next scan."""
 
     async def listed(app: Opened) -> list[Inbox]:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await inboxes.list_page(app.conn, project_id, user_id=user_id, limit=limit)
 
     found = execute(listed)
@@ -204,7 +204,7 @@ def show_(*, row_id: UUID, project: str) -> None:
     """Show INBOX, with the last and the next scan."""
 
     async def found(app: Opened) -> Inbox:
-        return await inboxes.get(app.conn, await project_of(app, project), row_id)
+        return await inboxes.get(app.conn, await project_id_of(app.conn, project), row_id)
 
     _print(execute(found))
 
@@ -253,7 +253,7 @@ def reconnect(
     async def reconnected(app: Opened) -> Inbox:
         return await inboxes.reconnect(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             row_id,
             password=password,
             username=username,
@@ -275,7 +275,7 @@ def remove(*, row_id: UUID, project: str) -> None:
     """
 
     async def removed(app: Opened) -> None:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
 
         async def remove_inbox() -> None:
             await inboxes.remove(app.conn, project_id, row_id, by=operator())
@@ -288,7 +288,7 @@ def remove(*, row_id: UUID, project: str) -> None:
 
 def _switch(inbox_id: UUID, project: str, action: InboxAction) -> None:
     async def switched(app: Opened) -> Inbox:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await inboxes.switch(app.conn, project_id, inbox_id, action, by=operator())
 
     _print(execute(switched))

@@ -14,12 +14,12 @@ from mailqueue.cli.watch.options import (
     limit_option,
     of_user_option,
     pairs_of,
-    project_of,
     project_option,
     user_option,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import MutedSender
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import muting
 
 _COLUMNS = (
@@ -46,7 +46,7 @@ def add(*, sender_address: str, user_id: UUID, project: str) -> None:
     """Notify an inbox user of nothing more from ADDRESS."""
 
     async def added(app: Opened) -> MutedSender:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await muting.mute(app.conn, project_id, user_id, sender_address, by=operator())
 
     found = execute(added)
@@ -62,7 +62,7 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
     """List muted senders in the order they were muted."""
 
     async def listed(app: Opened) -> list[MutedSender]:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await muting.list_page(app.conn, project_id, user_id=user_id, limit=limit)
 
     found = execute(listed)
@@ -76,7 +76,7 @@ def remove(*, row_id: UUID, project: str) -> None:
     """Remove MUTED: mail of this sender that arrives from now on is reported."""
 
     async def removed(app: Opened) -> None:
-        await muting.unmute(app.conn, await project_of(app, project), row_id, by=operator())
+        await muting.unmute(app.conn, await project_id_of(app.conn, project), row_id, by=operator())
 
     execute(removed)
     click.echo(f"muted sender {row_id} is removed")

@@ -19,12 +19,12 @@ from mailqueue.cli.watch.options import (
     id_argument,
     limit_option,
     pairs_of,
-    project_of,
     project_option,
     user_option,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import Notification, NotificationRetry, NotificationStatus
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import notifications
 
 _COLUMNS = (
@@ -60,7 +60,7 @@ def list_(*, status: str | None, user_id: UUID | None, limit: int, project: str)
     wanted = None if status is None else NotificationStatus(status)
 
     async def listed(app: Opened) -> list[Notification]:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await notifications.list_page(
             app.conn, project_id, user_id=user_id, status=wanted, limit=limit
         )
@@ -77,7 +77,7 @@ def show_(*, row_id: UUID, project: str) -> None:
     """Show NOTIFICATION. `mailqueue why` explains why it waits."""
 
     async def found(app: Opened) -> Notification:
-        return await notifications.get(app.conn, await project_of(app, project), row_id)
+        return await notifications.get(app.conn, await project_id_of(app.conn, project), row_id)
 
     one = execute(found)
     print_facts(one, pairs_of(one))
@@ -91,7 +91,7 @@ def retry(*, row_ids: tuple[UUID, ...], project: str) -> None:
     """Deliver each NOTIFICATION again that failed, or may not have arrived."""
 
     async def retried(app: Opened) -> NotificationRetry:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await notifications.retry(app.conn, project_id, row_ids, by=operator())
 
     found = execute(retried)

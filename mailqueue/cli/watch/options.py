@@ -14,7 +14,7 @@ from mailqueue.cli.support.app import Opened
 from mailqueue.contract.value import Value
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.secret import Secret
-from mailqueue.watch import gmail, users
+from mailqueue.watch import gmail
 from mailqueue.wiring.watch import inbox_consents
 
 project_option = click.option("--project", default="default", show_default=True, help="Project.")
@@ -36,15 +36,6 @@ limit_option = click.option(
 def id_argument(name: str) -> Callable[[Any], Any]:
     """Return the argument of a command that acts on one row."""
     return click.argument("row_id", metavar=name, type=click.UUID)
-
-
-async def project_of(app: Opened, project: str) -> UUID:
-    """Return the id of a project.
-
-    Raises:
-        NotFound: there is no project of that name.
-    """
-    return await users.project_of(app.conn, project)
 
 
 async def remove_with_consents(

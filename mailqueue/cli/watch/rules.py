@@ -20,12 +20,12 @@ from mailqueue.cli.watch.options import (
     limit_option,
     of_user_option,
     pairs_of,
-    project_of,
     project_option,
     user_option,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import FilterRule, RuleType
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import rules
 
 _COLUMNS = (
@@ -68,7 +68,7 @@ def add(*, rule_type: str, pattern: str, user_id: UUID, priority: int, project: 
     async def added(app: Opened) -> FilterRule:
         return await rules.add(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             user_id,
             rule_type=rule_type,
             pattern=pattern,
@@ -100,7 +100,7 @@ def change(
     async def changed(app: Opened) -> FilterRule:
         return await rules.change(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             row_id,
             pattern=pattern,
             priority=priority,
@@ -121,7 +121,7 @@ def list_(*, user_id: UUID | None, limit: int, project: str) -> None:
     """List filter rules in the order they were added."""
 
     async def listed(app: Opened) -> list[FilterRule]:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await rules.list_page(app.conn, project_id, user_id=user_id, limit=limit)
 
     found = execute(listed)
@@ -135,7 +135,7 @@ def remove(*, row_id: UUID, project: str) -> None:
     """Remove RULE."""
 
     async def removed(app: Opened) -> None:
-        await rules.remove(app.conn, await project_of(app, project), row_id, by=operator())
+        await rules.remove(app.conn, await project_id_of(app.conn, project), row_id, by=operator())
 
     execute(removed)
     click.echo(f"filter rule {row_id} is removed")

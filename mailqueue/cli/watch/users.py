@@ -14,12 +14,12 @@ from mailqueue.cli.watch.options import (
     id_argument,
     limit_option,
     pairs_of,
-    project_of,
     project_option,
     remove_with_consents,
 )
 from mailqueue.contract.page import Page
 from mailqueue.contract.watch import InboxInvitation, InboxUser
+from mailqueue.projects.ids import project_id_of
 from mailqueue.watch import users
 from mailqueue.watch.logins import links
 
@@ -46,7 +46,9 @@ def add(*, email: str, project: str) -> None:
     """Add the person with ADDRESS."""
 
     async def added(app: Opened) -> InboxUser:
-        return await users.add(app.conn, await project_of(app, project), email, by=operator())
+        return await users.add(
+            app.conn, await project_id_of(app.conn, project), email, by=operator()
+        )
 
     found = execute(added)
     print_facts(found, pairs_of(found))
@@ -60,7 +62,7 @@ def list_(*, limit: int, project: str) -> None:
     """List inbox users in the order they were added."""
 
     async def listed(app: Opened) -> list[InboxUser]:
-        return await users.list_page(app.conn, await project_of(app, project), limit=limit)
+        return await users.list_page(app.conn, await project_id_of(app.conn, project), limit=limit)
 
     found = execute(listed)
     print_rows(found, _COLUMNS, document=Page(found, None))
@@ -99,7 +101,7 @@ def invite(*, row_id: UUID, as_link: bool, project: str) -> None:
     async def invited(app: Opened) -> InboxInvitation:
         return await links.invite(
             app.conn,
-            await project_of(app, project),
+            await project_id_of(app.conn, project),
             row_id,
             project=project,
             origin=app.settings.tracking.public_url,
@@ -119,7 +121,7 @@ def remove(*, row_id: UUID, project: str) -> None:
     """Remove USER with inboxes, channels, rules and notifications."""
 
     async def removed(app: Opened) -> None:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
 
         async def remove_user() -> None:
             await users.remove(app.conn, project_id, row_id, by=operator())
@@ -132,7 +134,7 @@ def remove(*, row_id: UUID, project: str) -> None:
 
 def _switch(user_id: UUID, project: str, *, is_paused: bool) -> None:
     async def switched(app: Opened) -> InboxUser:
-        project_id = await project_of(app, project)
+        project_id = await project_id_of(app.conn, project)
         return await users.pause(app.conn, project_id, user_id, is_paused=is_paused, by=operator())
 
     found = execute(switched)

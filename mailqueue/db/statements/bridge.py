@@ -1,6 +1,6 @@
 """The statements of sql/queries/bridge.sql."""
 
-from mailqueue.db.sql import ManyRows, MaybeRow, NoRows, OneValue
+from mailqueue.db.sql import ManyRows, NoRows, OneValue
 
 # Written by python -m tests.rules.constants --write
 
@@ -22,5 +22,3 @@ LIST_BROKER_QUEUES = ManyRows.named("list_broker_queues")
 """sql/queries/bridge.sql:45: Queues of RabbitMQ from which events are taken, of one project or of
 all, by name.
 """
-FIND_BRIDGE_PROJECT = MaybeRow.named("find_bridge_project")
-"""sql/queries/bridge.sql:55: Id of a project."""

@@ -24,5 +24,3 @@ and what each rule did.
 """
 REPLAY_INBOX = OneValue.named("replay_inbox")
 """sql/queries/inbox.sql:63: Counts of one page of events to which today's rules were applied."""
-FIND_INBOX_PROJECT = MaybeRow.named("find_inbox_project")
-"""sql/queries/inbox.sql:68: Id of a project."""

@@ -1,6 +1,6 @@
 """The statements of sql/queries/publishing.sql."""
 
-from mailqueue.db.sql import ManyRows, MaybeRow, NoRows, OneValue
+from mailqueue.db.sql import ManyRows, NoRows, OneValue
 
 # Written by python -m tests.rules.constants --write
 
@@ -12,19 +12,17 @@ READ_OUTBOX_MESSAGES = ManyRows.named("read_outbox_messages")
 """sql/queries/publishing.sql:14: The next messages of each outbox, in order."""
 ADVANCE_OUTBOXES = NoRows.named("advance_outboxes")
 """sql/queries/publishing.sql:22: Note what was published of outboxes."""
-FIND_PUBLISHING_PROJECT = MaybeRow.named("find_publishing_project")
-"""sql/queries/publishing.sql:27: Id of a project."""
 LIST_OUTBOXES = ManyRows.named("list_outboxes")
-"""sql/queries/publishing.sql:31: The outboxes of a project by name, or the one of a name, with what
+"""sql/queries/publishing.sql:27: The outboxes of a project by name, or the one of a name, with what
 waits.
 """
 ADD_OUTBOX = OneValue.named("add_outbox")
-"""sql/queries/publishing.sql:60: Whether the outbox was added; false: there is one of that name."""
+"""sql/queries/publishing.sql:56: Whether the outbox was added; false: there is one of that name."""
 CHANGE_OUTBOX = OneValue.named("change_outbox")
-"""sql/queries/publishing.sql:64: Whether there was such an outbox."""
+"""sql/queries/publishing.sql:60: Whether there was such an outbox."""
 CHANGE_OUTBOX_EVENTS = OneValue.named("change_outbox_events")
-"""sql/queries/publishing.sql:68: Whether there was such an outbox."""
+"""sql/queries/publishing.sql:64: Whether there was such an outbox."""
 REMOVE_OUTBOX = OneValue.named("remove_outbox")
-"""sql/queries/publishing.sql:72: Whether there was such an outbox."""
+"""sql/queries/publishing.sql:68: Whether there was such an outbox."""
 SKIP_OUTBOX_MESSAGE = OneValue.named("skip_outbox_message")
-"""sql/queries/publishing.sql:76: Whether such a message waited."""
+"""sql/queries/publishing.sql:72: Whether such a message waited."""

@@ -45,24 +45,22 @@ RUN_SCHEDULE = OneRow.named("run_schedule")
 """sql/queries/schedules.sql:85: The run that was begun."""
 SKIP_SCHEDULE = OneRow.named("skip_schedule")
 """sql/queries/schedules.sql:90: The occurrence that is left out."""
-FIND_SCHEDULE_PROJECT = MaybeRow.named("find_schedule_project")
-"""sql/queries/schedules.sql:95: Id of a project."""
 SCHEDULE_NAMED = MaybeRow.named("schedule_named")
-"""sql/queries/schedules.sql:99: Id of the schedule of that id or name."""
+"""sql/queries/schedules.sql:95: Id of the schedule of that id or name."""
 LIST_SCHEDULES = ManyRows.named("list_schedules")
-"""sql/queries/schedules.sql:105: Schedules of a project, newest first, or the one of an id."""
+"""sql/queries/schedules.sql:101: Schedules of a project, newest first, or the one of an id."""
 LIST_SCHEDULE_RUNS = ManyRows.named("list_schedule_runs")
-"""sql/queries/schedules.sql:123: Runs of a schedule, newest first, or the one of a number or an id.
+"""sql/queries/schedules.sql:119: Runs of a schedule, newest first, or the one of a number or an id.
 """
 LIST_SCHEDULE_RECIPIENTS = ManyRows.named("list_schedule_recipients")
-"""sql/queries/schedules.sql:138: Recipients of a run that was made in parts, by address."""
+"""sql/queries/schedules.sql:134: Recipients of a run that was made in parts, by address."""
 ESTIMATE_SCHEDULE = MaybeRow.named("estimate_schedule")
-"""sql/queries/schedules.sql:148: What a run of a schedule would come to now."""
+"""sql/queries/schedules.sql:144: What a run of a schedule would come to now."""
 NETWORKS_OF_RUN = ManyRows.named("networks_of_run")
-"""sql/queries/schedules.sql:154: Networks of the next recipients of a run whose time zone is not
+"""sql/queries/schedules.sql:150: Networks of the next recipients of a run whose time zone is not
 known.
 """
 CONTINUE_SCHEDULE_RUN = OneValue.named("continue_schedule_run")
-"""sql/queries/schedules.sql:159: Make the next mails of a run."""
+"""sql/queries/schedules.sql:155: Make the next mails of a run."""
 END_SCHEDULE_RUN = NoRows.named("end_schedule_run")
-"""sql/queries/schedules.sql:163: Forget what a finished run was made from."""
+"""sql/queries/schedules.sql:159: Forget what a finished run was made from."""

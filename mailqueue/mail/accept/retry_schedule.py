@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from uuid import UUID
 
-from mailqueue.core.errors import InvalidField, NotFound
+from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.store import retry_schedule as retry_schedule_store
 from mailqueue.mail.accept.store.retry_schedule import RetryScheduleRow
+from mailqueue.projects.ids import project_id_of
 
 DAY = timedelta(days=1)
 _MAX_STEPS = 50
@@ -77,7 +77,7 @@ async def choose(conn: Conn, project: str, *, category: str, schedule: RetryWait
         )
     if schedule is not None:
         _check(schedule)
-    project_id = await _project_id(conn, project)
+    project_id = await project_id_of(conn, project)
     if schedule is None:
         await retry_schedule_store.drop_retry_schedule(conn, project_id, category=category)
         return
@@ -98,7 +98,7 @@ async def list_all(conn: Conn, project: str) -> list[OfCategory]:
     Raises:
         NotFound: there is no such project.
     """
-    rows = await retry_schedule_store.list_retry_schedules(conn, await _project_id(conn, project))
+    rows = await retry_schedule_store.list_retry_schedules(conn, await project_id_of(conn, project))
     chosen = [
         OfCategory(
             row.category,
@@ -127,10 +127,3 @@ def _check(schedule: RetryWaits) -> None:
         raise InvalidField("max_attempts", f"must be 1 to 1000, got {schedule.max_attempts}")
     if not 0 <= schedule.soft_retries <= 100:
         raise InvalidField("soft_retries", f"must be 0 to 100, got {schedule.soft_retries}")
-
-
-async def _project_id(conn: Conn, project: str) -> UUID:
-    found = await retry_schedule_store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project)
-    return found

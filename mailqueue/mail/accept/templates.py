@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from mailqueue.core.errors import InvalidField
 from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.projects.ids import project_id_of
 from mailqueue.templates.accepting import ChosenVersion, choose
 from mailqueue.templates.cache import TemplateCache
-from mailqueue.templates.writing import project_of
 
 
 async def faults_of(
@@ -35,7 +35,7 @@ async def faults_of(
 async def _chosen(
     conn: Conn, template_cache: TemplateCache, template: str, language: object, *, project: str
 ) -> ChosenVersion | InvalidField:
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     tag = language if isinstance(language, str) else None
     try:
         return await choose(conn, template_cache, project_id, template=template, language=tag)

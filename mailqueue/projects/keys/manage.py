@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mailqueue.core.errors import InvalidField, NotFound, Unauthorized
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.projects.keys import store
 from mailqueue.projects.keys import text as keys_text
 from mailqueue.projects.model import EVERY_SCOPE, ApiKey, Caller, IssuedKey, Scope
@@ -40,7 +41,7 @@ async def issue_key(
     _check_name(name)
     _check_rate(requests_per_second)
     chosen = checked_scopes(scopes)
-    project_id = await id_of_project(conn, project)
+    project_id = await project_id_of(conn, project)
     key = keys_text.new_key(is_test=is_test)
     key_id = await store.issue_key(
         conn,
@@ -89,18 +90,6 @@ async def find_key(conn: Conn, key: str, *, address: str | None = None) -> Calle
     )
 
 
-async def id_of_project(conn: Conn, project: str) -> UUID:
-    """Return the id of the project of that name.
-
-    Raises:
-        NotFound: there is no such project.
-    """
-    found = await store.find_project(conn, project)
-    if found is None:
-        raise NotFound("project", project)
-    return found
-
-
 async def id_of_key(conn: Conn, project_id: UUID, name: str) -> UUID:
     """Return the id of the active key of that name, else of the newest one that had it.
 
@@ -127,7 +116,7 @@ async def show_key(conn: Conn, project_id: UUID, key_id: UUID) -> ApiKey:
 
 async def list_keys(conn: Conn, project: str) -> list[ApiKey]:
     """Return a project's keys, newest first, including revoked ones."""
-    project_id = await id_of_project(conn, project)
+    project_id = await project_id_of(conn, project)
     return await page_of_keys(conn, project_id, limit=ALL)
 
 
@@ -203,7 +192,7 @@ async def revoke_key(conn: Conn, project: str, name: str, *, reason: str | None 
     Raises:
         NotFound: the project has no active key of that name.
     """
-    project_id = await id_of_project(conn, project)
+    project_id = await project_id_of(conn, project)
     key_id = await id_of_key(conn, project_id, name)
     if not await store.revoke_key(conn, project_id, key_id, reason=reason):
         raise NotFound("key", name)

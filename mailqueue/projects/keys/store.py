@@ -14,7 +14,6 @@ from mailqueue.db.fetch import Conn, many, maybe, run, value
 from mailqueue.db.refusals import refusals
 from mailqueue.db.statements.emails import api as api_sql
 from mailqueue.db.statements.projects import keys as keys_sql
-from mailqueue.db.statements.projects import projects as projects_sql
 from mailqueue.projects.model import ApiKey
 
 
@@ -58,11 +57,6 @@ async def act_for(
         "read_only": is_read_only,
     }
     return await value(conn, api_sql.ACT_FOR, params, bool)
-
-
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, projects_sql.FIND_PROJECT_ID, {"project": project}, UUID)
 
 
 async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:

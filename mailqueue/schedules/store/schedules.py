@@ -104,11 +104,6 @@ async def skip(conn: Conn, project_id: UUID, schedule_id: UUID, *, by: str) -> S
     return await fetch.one(conn, sql.SKIP_SCHEDULE, asked, SkippedOccurrence)
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, sql.FIND_SCHEDULE_PROJECT, {"project": project}, UUID)
-
-
 async def named(conn: Conn, project_id: UUID, name: str) -> UUID | None:
     """Return the id of the schedule of that id or name; None where there is none."""
     return await fetch.maybe(

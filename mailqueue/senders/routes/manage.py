@@ -4,9 +4,9 @@ from mailqueue.contract.senders import Candidate, Route
 from mailqueue.core.address import InvalidAddress, parse_address
 from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.senders.routes import store as routes_store
 from mailqueue.senders.routes.model import NewRoute
-from mailqueue.senders.store import accounts as accounts_store
 
 
 async def add(conn: Conn, project: str, *, new: NewRoute, by: str | None = None) -> Route:
@@ -16,7 +16,7 @@ async def add(conn: Conn, project: str, *, new: NewRoute, by: str | None = None)
         InvalidField: a field at fault, with the value.
         NotFound: there is no such project.
     """
-    await _check_project(conn, project)
+    await project_id_of(conn, project)
     rule_id = await routes_store.add_route(conn, project, new=new, by=by)
     found = await routes_store.list_routes(conn, project)
     return next(route for route in found if route.rule_id == rule_id)
@@ -28,7 +28,7 @@ async def remove(conn: Conn, project: str, *, rule_id: int, by: str | None = Non
     Raises:
         NotFound: there is no such project, or no such rule in it.
     """
-    await _check_project(conn, project)
+    await project_id_of(conn, project)
     if not await routes_store.remove_route(conn, project, rule_id=rule_id, by=by):
         raise NotFound("routing rule", f"{rule_id} in project {project}")
 
@@ -40,7 +40,7 @@ async def list_all(conn: Conn, *, project: str | None = None) -> list[Route]:
         NotFound: there is no such project.
     """
     if project is not None:
-        await _check_project(conn, project)
+        await project_id_of(conn, project)
     return await routes_store.list_routes(conn, project)
 
 
@@ -57,12 +57,7 @@ async def candidates(
         parse_address(recipient)
     except InvalidAddress as exc:
         raise InvalidField("recipient", str(exc)) from exc
-    await _check_project(conn, project)
+    await project_id_of(conn, project)
     return await routes_store.test_route(
         conn, project, recipient=recipient, category=category, tags=tags
     )
-
-
-async def _check_project(conn: Conn, project: str) -> None:
-    if await accounts_store.find_project(conn, project) is None:
-        raise NotFound("project", project)

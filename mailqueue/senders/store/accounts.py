@@ -21,11 +21,6 @@ from mailqueue.senders.model import (
 )
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, sql.FIND_SENDERS_PROJECT, {"project": project}, UUID)
-
-
 async def find_id(conn: Conn, project: str, *, id_or_name: str) -> int | None:
     """Return the number of an account by its id in the HTTP API, or by the number itself."""
     return await maybe(conn, sql.FIND_SENDER_ID, {"project": project, "given": id_or_name}, int)

@@ -10,9 +10,9 @@ import orjson
 from mailqueue.contract.suppression import SuppressionReason
 from mailqueue.core.json.writing import write_json
 from mailqueue.db.fetch import Lend
+from mailqueue.projects.ids import project_id_of
 from mailqueue.suppression import store
 from mailqueue.suppression.acceptable import category_of
-from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.lists.formula import harmless
 from mailqueue.suppression.model import SuppressionRow
 
@@ -45,7 +45,7 @@ async def export(
     before: int | None = None
     wanted = None if category is None else category_of(category)
     async with lend() as conn:
-        project_id = await project_of(conn, project)
+        project_id = await project_id_of(conn, project)
     yield _csv_lines([COLUMNS]) if form is Format.CSV else b"["
     while True:
         async with lend() as conn:

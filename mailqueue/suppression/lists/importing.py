@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 from mailqueue.contract.suppression import BadLine, SuppressionOutcome, SuppressionReason
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.suppression import store
-from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.lists.encoding import encoding_of
 from mailqueue.suppression.lists.reading import read_lines
 from mailqueue.suppression.model import (
@@ -45,7 +45,7 @@ async def import_list(
         NotFound: there is no such project.
         InvalidField: field `file`; it is not a list. What was committed before stays.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
 
     def refuse(bad: BadLine) -> None:
         tally.bad += 1

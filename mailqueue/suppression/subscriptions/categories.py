@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from mailqueue.contract.suppression import Category
 from mailqueue.core.errors import Conflict, InvalidField, NotFound
 from mailqueue.db.fetch import Conn
+from mailqueue.projects.ids import project_id_of
 from mailqueue.suppression.acceptable import text_of
-from mailqueue.suppression.entries import project_of
 from mailqueue.suppression.subscriptions import store
 
 MAX_LANGUAGES = 50
@@ -21,7 +21,7 @@ async def list_(conn: Conn, project: str) -> list[Category]:
     Raises:
         NotFound: there is no such project.
     """
-    return await store.list_categories(conn, await project_of(conn, project))
+    return await store.list_categories(conn, await project_id_of(conn, project))
 
 
 async def get(conn: Conn, project: str, *, slug: str) -> Category:
@@ -30,7 +30,7 @@ async def get(conn: Conn, project: str, *, slug: str) -> Category:
     Raises:
         NotFound: there is no category with this slug.
     """
-    found = await store.list_categories(conn, await project_of(conn, project), slug=slug)
+    found = await store.list_categories(conn, await project_id_of(conn, project), slug=slug)
     if not found:
         raise NotFound("category", slug[:100])
     return found[0]
@@ -45,7 +45,7 @@ async def add(
         Conflict: a category with this slug exists.
         InvalidField: a field is invalid.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     checked = _checked(fields)
     made = await store.put_category(conn, project_id, slug, fields=checked, must_be_new=True, by=by)
     if made is None:
@@ -62,7 +62,7 @@ async def change(
         NotFound: there is no category with this slug.
         InvalidField: a field is invalid.
     """
-    project_id = await project_of(conn, project)
+    project_id = await project_id_of(conn, project)
     if not await store.list_categories(conn, project_id, slug=slug):
         raise NotFound("category", slug[:100])
     made = await store.put_category(
@@ -78,7 +78,7 @@ async def remove(conn: Conn, project: str, *, slug: str, by: str) -> None:
     Raises:
         NotFound: there is no category with this slug.
     """
-    if not await store.remove_category(conn, await project_of(conn, project), slug, by=by):
+    if not await store.remove_category(conn, await project_id_of(conn, project), slug, by=by):
         raise NotFound("category", slug[:100])
 
 

@@ -9,11 +9,6 @@ from mailqueue.db.refusals import refusals
 from mailqueue.db.statements.watch import watch as sql
 
 
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of a project; None where there is none of that name."""
-    return await fetch.maybe(conn, sql.FIND_WATCH_PROJECT, {"project": project}, UUID)
-
-
 async def list_users(
     conn: Conn,
     project_id: UUID,

@@ -1,9 +1,5 @@
 -- Contacts.
 
--- name: find_contact_project :maybe
--- Id of a project.
-SELECT p.id FROM mailqueue.projects AS p WHERE p.name = %(project)s::text;
-
 -- name: find_contact :maybe
 -- The contact of an id or an address.
 SELECT c.id, c.email, c.first_name, c.last_name, c.time_zone, c.date_of_birth, c.language, c.attributes, c.consented_at,

@@ -21,12 +21,6 @@ WHERE (%(email_id)s::uuid IS NULL OR v.email_id = %(email_id)s)
 ORDER BY v.id DESC
 LIMIT %(limit)s;
 
--- name: find_events_project :maybe
--- The id of the project of that name.
-SELECT id
-FROM mailqueue.projects
-WHERE name = %(project)s;
-
 -- name: list_recipient_events :many
 -- All events of a project's mail to one address, newest first, after one of them.
 SELECT r.id, r.occurred_at, r.type, r.email_id, r.subject, r.campaign_id, r.source, r.code, r.detail, r.data

@@ -1,11 +1,5 @@
 -- Retry schedules of projects.
 
--- name: find_project_of_retries :maybe
--- The id of the project of that name.
-SELECT id
-FROM mailqueue.projects
-WHERE name = %(project)s;
-
 -- name: set_retry_schedule :run
 -- Set the retry schedule of a category of a project, '' for every category without one of its own.
 INSERT INTO mailqueue.retry_ladders (project_id, category, steps, max_attempts, soft_wait, soft_retries, on_exhausted)

@@ -1,11 +1,5 @@
 -- Sender accounts. Triggers keep revision, limits and lanes up to date.
 
--- name: find_senders_project :maybe
--- The id of the project of that name.
-SELECT id
-FROM mailqueue.projects
-WHERE name = %(project)s;
-
 -- name: next_sender_id :value
 -- An id for a new account, known before its row so that its password can be sealed for it.
 SELECT nextval(pg_get_serial_sequence('mailqueue.sender_accounts', 'id'))::integer;

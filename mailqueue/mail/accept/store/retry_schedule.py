@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from mailqueue.db.fetch import Conn, many, maybe, run
+from mailqueue.db.fetch import Conn, many, run
 from mailqueue.db.statements.mail import retry_schedule as sql
 
 
@@ -18,11 +18,6 @@ class RetryScheduleRow:
     soft_wait: timedelta | None
     soft_retries: int
     on_exhausted: str
-
-
-async def find_project(conn: Conn, project: str) -> UUID | None:
-    """Return the id of the project of that name."""
-    return await maybe(conn, sql.FIND_PROJECT_OF_RETRIES, {"project": project}, UUID)
 
 
 async def set_retry_schedule(conn: Conn, project_id: UUID, *, row: RetryScheduleRow) -> None:
