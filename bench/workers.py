@@ -87,22 +87,10 @@ async def send_workers(
 
     `checkout` is a folder with another version of mailqueue; None is this one.
     """
-    with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mailqueue", "worker", "send"),
-            *("--processes", str(processes), *arguments),
-            env=environment(database, data, variables),
-            stdin=asyncio.subprocess.DEVNULL,
-            cwd=checkout,
-        )
-        try:
-            workers = Workers(process)
-            await workers.until(conn, "SELECT count(*) = %s FROM mailqueue.waiters", processes)
-            yield workers
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            await process.wait()
+    command = ("send", "--processes", str(processes), *arguments)
+    async with _worker(database, *command, variables=variables, checkout=checkout) as workers:
+        await workers.until(conn, "SELECT count(*) = %s FROM mailqueue.waiters", processes)
+        yield workers
 
 
 @asynccontextmanager
@@ -113,17 +101,27 @@ async def queue_worker(
 
     `checkout` is a folder with another version of mailqueue; None is this one.
     """
+    async with _worker(database, queue, checkout=checkout) as worker:
+        await worker.until(conn, "SELECT mailqueue.has_worker(%s)", queue)
+        yield worker
+
+
+@asynccontextmanager
+async def _worker(
+    database: DatabaseSettings,
+    *command: str,
+    variables: Mapping[str, str] | None = None,
+    checkout: Path | None,
+) -> AsyncIterator["Workers"]:
     with tempfile.TemporaryDirectory(prefix="mailqueue-bench-data-") as data:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mailqueue", "worker", queue),
-            env=environment(database, data),
+            *(sys.executable, "-m", "mailqueue", "worker", *command),
+            env=environment(database, data, variables),
             stdin=asyncio.subprocess.DEVNULL,
             cwd=checkout,
         )
         try:
-            worker = Workers(process)
-            await worker.until(conn, "SELECT mailqueue.has_worker(%s)", queue)
-            yield worker
+            yield Workers(process)
         finally:
             if process.returncode is None:
                 process.terminate()

@@ -8,6 +8,7 @@ from mailqueue.admin import events as finding
 from mailqueue.admin.events import Search
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.admin import AdminEvent
 from mailqueue.contract.page import Page
@@ -41,13 +42,7 @@ _COLUMNS = (
     show_default=True,
     help="Period to search, counted back from now, such as 30d.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option(1000)
 @json_option
 def events(
     *,

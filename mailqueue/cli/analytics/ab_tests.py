@@ -16,6 +16,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.automation.ab_tests import (
@@ -68,7 +69,7 @@ def ab_test() -> None:
 
 @ab_test.command(epilog=examples("mailqueue ab-test create spring.json --project shop"))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@click.option("--project", default="default", show_default=True, help="Project.")
+@project_option
 @json_option
 def create(*, file: TextIO, project: str) -> None:
     """Create a test from a JSON file; `-` is standard input.
@@ -116,9 +117,7 @@ def send(*, test_id: UUID, file: TextIO) -> None:
 
 @ab_test.command("list", epilog=examples("mailqueue ab-test list --project shop --json"))
 @click.option("--project", help="Only tests of this project.")
-@click.option(
-    "--limit", type=click.IntRange(1, MAX_ROWS), default=50, show_default=True, help="Rows."
-)
+@limit_option(MAX_ROWS, of="tests")
 @json_option
 def list_(*, project: str | None, limit: int) -> None:
     """List tests, newest first."""

@@ -20,6 +20,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened, opened, run
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples
@@ -86,7 +87,7 @@ def _conditions(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument(
     "kind", type=click.Choice([one.value for one in ExportKind if one is not ExportKind.PERSON])
 )
-@click.option("--project", default="default", show_default=True, help="Project.")
+@project_option
 @click.option(
     "--format",
     "form",
@@ -139,13 +140,7 @@ def create(
 
 @export.command("list", epilog=examples("mailqueue export list --project shop --json"))
 @click.option("--project", help="Only exports of this project.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_ROWS),
-    default=50,
-    show_default=True,
-    help="Exports to list.",
-)
+@limit_option(MAX_ROWS, of="exports")
 @json_option
 def list_(*, project: str | None, limit: int) -> None:
     """List exports, newest first."""

@@ -11,6 +11,7 @@ from mailqueue.bridge.model import LetterFilter
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples
@@ -44,7 +45,6 @@ _LETTERS = (
     Column("reason", "REASON"),
     Column("id", "ID"),
 )
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 _type = click.option("--type", "type_", metavar="TYPE", help="Filter by type.")
 _since = click.option(
     "--since", type=PastInstant(), help="Filter by time: given up at or after this, such as 2d."
@@ -86,14 +86,8 @@ def queues() -> None:
 )
 @_since
 @_until
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
-@_project
+@limit_option()
+@project_option
 @json_option
 def dead_letters(
     *,
@@ -122,7 +116,7 @@ def dead_letters(
 
 @bridge.command(epilog=examples("mailqueue bridge show 0197b8f0-0000-7000-8000-0000000000dd"))
 @click.argument("letter", metavar="LETTER", type=click.UUID)
-@_project
+@project_option
 @json_option
 def show(*, letter: UUID, project: str) -> None:
     """Show LETTER, a message that could not be handled, with its content."""
@@ -152,7 +146,7 @@ def show(*, letter: UUID, project: str) -> None:
 @_since
 @_until
 @click.option("--dry-run", is_flag=True, help="Only count what would be done.")
-@_project
+@project_option
 @json_option
 def replay(
     *,

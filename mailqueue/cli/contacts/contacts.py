@@ -7,7 +7,7 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.contacts.files import export, import_
-from mailqueue.cli.contacts.options import contact_options, fields_of, project_option
+from mailqueue.cli.contacts.options import contact_options, fields_of
 from mailqueue.cli.support.answer import (
     execute,
     json_option,
@@ -16,6 +16,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
@@ -98,13 +99,7 @@ def change(*, who: str, email: str | None, project: str, **given: Any) -> None:
 @click.option("--language", metavar="TAG", help="Filter by language.")
 @click.option("--time-zone", metavar="ZONE", help="Filter by time zone.")
 @click.option("--condition", metavar="PATH", help="Filter by a jsonpath, as in lists.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of contacts.",
-)
+@limit_option(of="contacts")
 @click.option("--cursor", metavar="CURSOR", help="Next cursor of the previous page.")
 @project_option
 @json_option

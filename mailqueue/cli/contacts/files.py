@@ -7,7 +7,6 @@ from typing import BinaryIO
 
 import click
 
-from mailqueue.cli.contacts.options import project_option
 from mailqueue.cli.imports.following import (
     EXIT_BAD_LINES,
     background_options,
@@ -17,6 +16,7 @@ from mailqueue.cli.imports.following import (
 )
 from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.cli.support.seekable import seekable

@@ -7,7 +7,6 @@ from uuid import UUID
 import click
 
 from mailqueue.cli.contacts.contacts import COLUMNS as CONTACT_COLUMNS
-from mailqueue.cli.contacts.options import project_option
 from mailqueue.cli.contacts.send import send
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
@@ -18,6 +17,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
@@ -233,13 +233,7 @@ def remove_members(*, name: str, who: tuple[str, ...], project: str) -> None:
     show_default=True,
     help="active: they get mail to the list; pending: they were added and have not confirmed.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of contacts.",
-)
+@limit_option(of="contacts")
 @click.option("--cursor", metavar="CURSOR", help="Next cursor of the previous page.")
 @project_option
 @json_option

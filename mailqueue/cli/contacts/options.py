@@ -9,8 +9,6 @@ import click
 from mailqueue.cli.support.output import Command
 from mailqueue.core.errors import InvalidField
 
-project_option = click.option("--project", default="default", show_default=True, help="Project.")
-
 
 def contact_options(command: Command) -> Command:
     """Add options for the fields of a contact, which the command receives by name."""

@@ -9,6 +9,7 @@ import click
 
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples, table
 from mailqueue.cli.support.paging import read_page
@@ -85,13 +86,7 @@ def _data_filter(text: str | None) -> DataFilter | None:
     metavar="TIME",
     help="Accepted before then: an age or a timestamp, as for --since.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 1000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option(1000)
 @click.option("--cursor", help="Continue the list: `next_cursor` of the previous page.")
 @json_option
 def list_(*, project: str, cursor: str | None, limit: int, **filters: Any) -> None:

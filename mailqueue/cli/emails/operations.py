@@ -15,6 +15,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.background import BackgroundOperation
@@ -54,13 +55,7 @@ def operation() -> None:
 
 @operation.command("list", epilog=examples("mailqueue operation list --project default --json"))
 @click.option("--project", help="Only operations of this project.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_ROWS),
-    default=50,
-    show_default=True,
-    help="Operations to list.",
-)
+@limit_option(MAX_ROWS, of="operations")
 @json_option
 def list_(*, project: str | None, limit: int) -> None:
     """List operations, newest first."""

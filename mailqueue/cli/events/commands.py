@@ -11,6 +11,7 @@ from mailqueue.cli.inbox.events import deliver, inbox, print_deliveries, replay
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.support.paging import read_page
@@ -88,13 +89,7 @@ def _id_of_email(context: click.Context, option: click.Parameter, text: str | No
 @click.option("--email", callback=_id_of_email, metavar="ID", help="Filter by id of the email.")
 @click.option("--address", help="Filter by recipient address.")
 @click.option("--type", "type_", type=click.Choice(_TYPES), help="Filter by event type.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option()
 @json_option
 def list_(
     *,
@@ -166,13 +161,7 @@ async def _found(app: Opened, event_id: UUID) -> RecordedEvent | list[InboxEvent
 @click.option("--project", help="Filter by project.")
 @click.option("--all", "is_all", is_flag=True, help="Include acknowledged notices.")
 @click.option("--seen", is_flag=True, help="Acknowledge the listed notices.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option()
 @json_option
 def notices(*, project: str | None, is_all: bool, seen: bool, limit: int) -> None:
     """List complaints, and accounts with high bounce or complaint rates."""

@@ -7,6 +7,7 @@ import click
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.operations import RequestSummary, RetriedRequests
 from mailqueue.core.providers import NAMES_WITH_EVENTS
@@ -36,13 +37,7 @@ _COLUMNS = (
 @click.option(
     "--before", type=click.UUID, help="Show requests received before the request with this id."
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option()
 @json_option
 def received(
     *,

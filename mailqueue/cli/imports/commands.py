@@ -14,6 +14,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.background import DataImport, ImportKind
@@ -33,7 +34,6 @@ _IMPORTS = (
     Column("requested_by", "BY"),
     Column("created_at", "BEGUN"),
 )
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 
 
 @click.group(
@@ -55,14 +55,8 @@ def import_() -> None:
 
 @import_.command("list", epilog=examples("mailqueue import list --project shop --json"))
 @click.option("--kind", type=click.Choice([one.value for one in ImportKind]), help="Of this kind.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, MAX_ROWS),
-    default=50,
-    show_default=True,
-    help="Imports to list.",
-)
-@_project
+@limit_option(MAX_ROWS, of="imports")
+@project_option
 @json_option
 def list_(*, kind: str | None, limit: int, project: str) -> None:
     """List imports, newest first."""
@@ -80,7 +74,7 @@ def list_(*, kind: str | None, limit: int, project: str) -> None:
 )
 @click.argument("import_id", metavar="ID", type=click.UUID)
 @click.option("--wait", is_flag=True, help="Wait for its end, and show the progress.")
-@_project
+@project_option
 @json_option
 @click.pass_context
 def show(ctx: click.Context, *, import_id: UUID, wait: bool, project: str) -> None:
@@ -122,7 +116,7 @@ def show(ctx: click.Context, *, import_id: UUID, wait: bool, project: str) -> No
 
 @import_.command(epilog=examples(f"mailqueue import cancel {_ID} --project shop"))
 @click.argument("import_id", metavar="ID", type=click.UUID)
-@_project
+@project_option
 @json_option
 def cancel(*, import_id: UUID, project: str) -> None:
     """Cancel an import; what was taken stays."""

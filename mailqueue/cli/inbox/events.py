@@ -13,7 +13,6 @@ from mailqueue.cli.inbox.options import (
     pairs_of,
     payload_argument,
     payload_of,
-    project_option,
 )
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import (
@@ -24,6 +23,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples, facts, table
 from mailqueue.contract.automation.inbox import (
@@ -81,13 +81,7 @@ _until = click.option("--until", type=PastInstant(), help="Filter by arrival: be
 )
 @_since
 @_until
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@limit_option()
 @project_option
 @json_option
 def inbox(

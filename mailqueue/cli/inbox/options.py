@@ -11,7 +11,6 @@ from mailqueue.contract.automation.inbox import RuleAction, RulePriority
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 
-project_option = click.option("--project", default="default", show_default=True, help="Project.")
 payload_argument = click.argument("payload", metavar="FILE", type=click.File(encoding="utf-8"))
 headers_option = click.option(
     "--header",

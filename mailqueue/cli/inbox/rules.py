@@ -11,12 +11,12 @@ from mailqueue.cli.inbox.options import (
     pairs_of,
     payload_argument,
     payload_of,
-    project_option,
     rule_options,
 )
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show

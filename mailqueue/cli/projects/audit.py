@@ -11,6 +11,7 @@ from mailqueue.audit import search as audit_search
 from mailqueue.audit.model import AuditSearch
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
@@ -47,13 +48,7 @@ def search_options(command: Command) -> Command:
                 metavar="TIME",
                 help="Period to search, counted back from now, such as 30d.",
             ),
-            click.option(
-                "--limit",
-                type=click.IntRange(1, 1000),
-                default=50,
-                show_default=True,
-                help="Maximum number of rows.",
-            ),
+            limit_option(1000),
             click.option(
                 "--before", type=int, help="Show entries older than the entry with this id."
             ),

@@ -9,6 +9,7 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
@@ -26,7 +27,6 @@ _COLUMNS = (
     Column("last_error", "ERROR"),
 )
 _name = click.argument("name", metavar="OUTBOX")
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 
 
 def _target(command: Command) -> Command:
@@ -79,7 +79,7 @@ def outbox() -> None:
 @_name
 @_target
 @_events
-@_project
+@project_option
 @json_option
 def add(
     *,
@@ -120,7 +120,7 @@ def add(
 @_target
 @_events
 @click.option("--no-events", is_flag=True, help="Publish no events of emails.")
-@_project
+@project_option
 @json_option
 def change(
     *,
@@ -155,7 +155,7 @@ def change(
 
 
 @outbox.command("list", epilog=examples("mailqueue outbox list --project shop --json"))
-@_project
+@project_option
 @json_option
 def list_(*, project: str) -> None:
     """List outboxes by name, with the messages that wait."""
@@ -169,7 +169,7 @@ def list_(*, project: str) -> None:
 
 @outbox.command("show", epilog=examples("mailqueue outbox show orders"))
 @_name
-@_project
+@project_option
 @json_option
 def show_(*, name: str, project: str) -> None:
     """Show OUTBOX, with the messages that wait and the last error."""
@@ -182,7 +182,7 @@ def show_(*, name: str, project: str) -> None:
 
 @outbox.command(epilog=examples("mailqueue outbox remove orders --yes"))
 @_name
-@_project
+@project_option
 @asks_first("Remove outbox {name} of project {project} with its messages, published or not?")
 def remove(*, name: str, project: str) -> None:
     """Remove OUTBOX with its messages, published or not."""
@@ -200,7 +200,7 @@ def remove(*, name: str, project: str) -> None:
 )
 @_name
 @click.argument("message", metavar="MESSAGE", type=click.UUID)
-@_project
+@project_option
 @asks_first("Leave message {message} out of what outbox {name} of project {project} publishes?")
 def skip(*, name: str, message: UUID, project: str) -> None:
     """Leave MESSAGE out of what OUTBOX publishes, so that those behind it are published."""

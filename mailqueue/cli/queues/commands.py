@@ -7,6 +7,7 @@ import click
 from mailqueue.cli.queues.view import CHANGED, KEYS, ROWS, print_row
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
+from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.core.queues.registry import QUEUES
@@ -40,9 +41,7 @@ def queue() -> None:
 @click.argument("name", type=click.Choice([spec.name for spec in QUEUES]), metavar="NAME")
 @click.option("--status", help="Only rows in this status, such as pending, assigned or failed.")
 @click.option("--project", help="Only rows of this project.")
-@click.option(
-    "--limit", type=click.IntRange(1, MAX_ROWS), default=50, show_default=True, help="Rows to list."
-)
+@limit_option(MAX_ROWS)
 @json_option
 def list_(*, name: str, status: str | None, project: str | None, limit: int) -> None:
     """List rows of queue NAME, newest first."""

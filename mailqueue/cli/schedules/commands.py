@@ -9,13 +9,13 @@ import click
 
 from mailqueue.cli.schedules.options import (
     definition_of,
-    project_option,
     schedule_argument,
     schedule_options,
 )
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples

@@ -11,7 +11,6 @@ from mailqueue.contract.automation.schedules import MissedPolicy, OverlapPolicy
 from mailqueue.core.errors import InvalidField
 from mailqueue.core.units import parse_duration
 
-project_option = click.option("--project", default="default", show_default=True, help="Project.")
 schedule_argument = click.argument("name", metavar="SCHEDULE")
 
 

@@ -16,6 +16,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.output import Column, examples, facts, show, table
 from mailqueue.contract.automation.sequences import (
     Enrolled,
@@ -56,7 +57,6 @@ _WORDS = {
 }
 _sequence = click.argument("sequence", metavar="SEQUENCE")
 _id = click.argument("enrollment_id", metavar="ENROLLMENT", type=click.UUID)
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 
 
 @click.command(
@@ -71,7 +71,7 @@ _project = click.option("--project", default="default", show_default=True, help=
     multiple=True,
     help="Variable of the mails; may be repeated.",
 )
-@_project
+@project_option
 @json_option
 def enroll(*, sequence: str, email: str, variables: tuple[str, ...], project: str) -> None:
     """Enroll the contact of ADDRESS in SEQUENCE."""
@@ -98,7 +98,7 @@ def enroll(*, sequence: str, email: str, variables: tuple[str, ...], project: st
 )
 @_sequence
 @click.argument("file", metavar="FILE", type=click.File("rb"))
-@_project
+@project_option
 @json_option
 @click.pass_context
 def import_(ctx: click.Context, *, sequence: str, file: BinaryIO, project: str) -> None:
@@ -177,14 +177,8 @@ def enrollment(*, enrollment_id: UUID) -> None:
     type=click.Choice([one.value for one in EnrollmentState]),
     help="Filter by state.",
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
-@_project
+@limit_option()
+@project_option
 @json_option
 def enrollments(
     *, sequence: str | None, email: str | None, state: str | None, limit: int, project: str

@@ -15,6 +15,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
@@ -45,7 +46,6 @@ _COUNTS = (
     Column("departures", "LEFT"),
 )
 _name = click.argument("name", metavar="SEQUENCE")
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 _description = click.option("--description", metavar="TEXT", help="Description for people.")
 _category = click.option("--category", metavar="WORD", help="Category of its mails.")
 _reenroll = click.option(
@@ -77,7 +77,7 @@ for _command in (enroll, unenroll, enrollment, enrollments, import_, versions, p
 @_description
 @_category
 @_reenroll
-@_project
+@project_option
 @json_option
 def add(*, name: str, steps: TextIO, project: str, **given: Any) -> None:
     """Add SEQUENCE with the steps in FILE as its draft.
@@ -104,7 +104,7 @@ def add(*, name: str, steps: TextIO, project: str, **given: Any) -> None:
 @_description
 @_category
 @_reenroll
-@_project
+@project_option
 @json_option
 def change(*, name: str, steps: TextIO | None, project: str, **given: Any) -> None:
     """Change settings of SEQUENCE, or the steps of its draft."""
@@ -120,7 +120,7 @@ def change(*, name: str, steps: TextIO | None, project: str, **given: Any) -> No
 
 
 @sequence.command("list", epilog=examples("mailqueue sequence list --project shop --json"))
-@_project
+@project_option
 @json_option
 def list_(*, project: str) -> None:
     """List sequences by name."""
@@ -134,7 +134,7 @@ def list_(*, project: str) -> None:
 
 @sequence.command("show", epilog=examples("mailqueue sequence show onboarding"))
 @_name
-@_project
+@project_option
 @json_option
 def show_(*, name: str, project: str) -> None:
     """Show SEQUENCE and its settings."""
@@ -147,7 +147,7 @@ def show_(*, name: str, project: str) -> None:
 
 @sequence.command(epilog=examples("mailqueue sequence pause onboarding"))
 @_name
-@_project
+@project_option
 @json_option
 def pause(*, name: str, project: str) -> None:
     """Pause SEQUENCE: no step is done until it is resumed."""
@@ -156,7 +156,7 @@ def pause(*, name: str, project: str) -> None:
 
 @sequence.command(epilog=examples("mailqueue sequence resume onboarding"))
 @_name
-@_project
+@project_option
 @json_option
 def resume(*, name: str, project: str) -> None:
     """Resume SEQUENCE."""
@@ -171,7 +171,7 @@ def resume(*, name: str, project: str) -> None:
     metavar="N",
     help="Version.  [default: the published one]",
 )
-@_project
+@project_option
 @json_option
 def counts(*, name: str, version: int | None, project: str) -> None:
     """Count the enrollments at each step of SEQUENCE."""
@@ -194,7 +194,7 @@ def counts(*, name: str, version: int | None, project: str) -> None:
 
 @sequence.command(epilog=examples("mailqueue sequence remove onboarding --yes"))
 @_name
-@_project
+@project_option
 @asks_first("Remove sequence {name} of project {project} and end its enrollments?")
 def remove(*, name: str, project: str) -> None:
     """Remove SEQUENCE and end its enrollments. What they did stays recorded."""

@@ -13,6 +13,7 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.contract.automation.sequences import (
     ContactSequence,
@@ -30,12 +31,11 @@ _VERSIONS = (
     Column("steps", "STEPS"),
 )
 _name = click.argument("name", metavar="SEQUENCE")
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 
 
 @click.command(epilog=examples("mailqueue sequence versions onboarding --json"))
 @_name
-@_project
+@project_option
 @json_option
 def versions(*, name: str, project: str) -> None:
     """List the versions of SEQUENCE, newest first, with their steps."""
@@ -59,7 +59,7 @@ def versions(*, name: str, project: str) -> None:
 
 @click.command(epilog=examples("mailqueue sequence publish onboarding"))
 @_name
-@_project
+@project_option
 @json_option
 def publish(*, name: str, project: str) -> None:
     """Publish the draft of SEQUENCE, for contacts that are enrolled from now on."""
@@ -79,7 +79,7 @@ def publish(*, name: str, project: str) -> None:
     metavar="N",
     help="Version to move from.  [default: every other]",
 )
-@_project
+@project_option
 @json_option
 def move(*, name: str, from_version: int | None, project: str) -> None:
     """Move enrollments of SEQUENCE to its published version, by the name of their next step."""

@@ -8,14 +8,13 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
 from mailqueue.contract.automation.timed_events import BirthdayRule, LeapDay
 from mailqueue.projects.ids import project_id_of
 from mailqueue.timed_events import birthdays
-
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 
 
 @click.group(
@@ -27,7 +26,7 @@ def birthday() -> None:
 
 
 @birthday.command("show", epilog=examples("mailqueue birthday show --project shop --json"))
-@_project
+@project_option
 @json_option
 def show_(*, project: str) -> None:
     """Show the birthday rule of a project."""
@@ -59,7 +58,7 @@ def show_(*, project: str) -> None:
 )
 @click.option("--template", metavar="SLUG", help="Template of the email.")
 @click.option("--webhook", "webhook_id", type=click.UUID, help="Webhook that is called instead.")
-@_project
+@project_option
 @json_option
 def set_(
     *, local_time: str, leap_day: str, template: str | None, webhook_id: UUID | None, project: str
@@ -85,7 +84,7 @@ def set_(
 
 
 @birthday.command(epilog=examples("mailqueue birthday remove --yes"))
-@_project
+@project_option
 @asks_first("End birthdays of project {project}, and remove those that are pending?")
 def remove(*, project: str) -> None:
     """End birthdays of a project, and remove those that are pending."""

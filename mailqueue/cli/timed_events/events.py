@@ -12,6 +12,7 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import EXAMPLE, instant_of
@@ -34,7 +35,6 @@ _COLUMNS = (
     Column("id", "ID"),
 )
 _id = click.argument("event_id", metavar="ID", type=click.UUID)
-_project = click.option("--project", default="default", show_default=True, help="Project.")
 _at = click.option("--at", metavar="TIME", help=f"Instant at which it is due, such as {EXAMPLE}.")
 _local_at = click.option(
     "--local-at",
@@ -72,14 +72,8 @@ def timed_event() -> None:
     help="Filter by status.",
 )
 @click.option("--contact", "contact_id", type=click.UUID, help="Filter by contact.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
-)
-@_project
+@limit_option()
+@project_option
 @json_option
 def list_(
     *, kind: str | None, status: str | None, contact_id: UUID | None, limit: int, project: str
@@ -128,7 +122,7 @@ def show_(*, event_id: UUID) -> None:
 @click.option("--webhook", "webhook_id", type=click.UUID, help="Webhook that is called instead.")
 @_payload
 @click.option("--key", metavar="KEY", help="Idempotency key.")
-@_project
+@project_option
 @json_option
 def put(
     *,
@@ -183,7 +177,7 @@ def put(
 @_local_at
 @_zone
 @_payload
-@_project
+@project_option
 @json_option
 def change(
     *,
@@ -216,7 +210,7 @@ def change(
     epilog=examples("mailqueue timed-event cancel 0197b8f0-0000-7000-8000-000000000081 --yes")
 )
 @_id
-@_project
+@project_option
 @asks_first("Cancel timed event {event_id} of project {project}?")
 def cancel(*, event_id: UUID, project: str) -> None:
     """Cancel a pending event."""

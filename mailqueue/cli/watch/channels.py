@@ -15,15 +15,14 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.watch.options import (
     id_argument,
-    limit_option,
     of_user_option,
     pairs_of,
-    project_option,
     secret_of,
     user_option,
 )
@@ -184,7 +183,7 @@ def install(*, user_id: UUID, project: str) -> None:
 
 @channel.command("list", epilog=examples("mailqueue watch channel list --json"))
 @user_option
-@limit_option
+@limit_option()
 @project_option
 @json_option
 def list_(*, user_id: UUID | None, limit: int, project: str) -> None:

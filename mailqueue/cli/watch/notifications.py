@@ -13,13 +13,12 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.watch.options import (
     id_argument,
-    limit_option,
     pairs_of,
-    project_option,
     user_option,
 )
 from mailqueue.contract.page import Page
@@ -52,7 +51,7 @@ def notification() -> None:
     help="Filter by what became of them.",
 )
 @user_option
-@limit_option
+@limit_option()
 @project_option
 @json_option
 def list_(*, status: str | None, user_id: UUID | None, limit: int, project: str) -> None:

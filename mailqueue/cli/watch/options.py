@@ -17,19 +17,11 @@ from mailqueue.core.secret import Secret
 from mailqueue.watch import gmail
 from mailqueue.wiring.watch import inbox_consents
 
-project_option = click.option("--project", default="default", show_default=True, help="Project.")
 user_option = click.option(
     "--user", "user_id", type=click.UUID, metavar="ID", help="Filter by inbox user."
 )
 of_user_option = click.option(
     "--user", "user_id", type=click.UUID, required=True, metavar="ID", help="Inbox user."
-)
-limit_option = click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=50,
-    show_default=True,
-    help="Maximum number of rows.",
 )
 
 

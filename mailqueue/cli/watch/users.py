@@ -7,14 +7,13 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
+from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.watch.options import (
     id_argument,
-    limit_option,
     pairs_of,
-    project_option,
     remove_with_consents,
 )
 from mailqueue.contract.page import Page
@@ -55,7 +54,7 @@ def add(*, email: str, project: str) -> None:
 
 
 @user.command("list", epilog=examples("mailqueue watch user list --json"))
-@limit_option
+@limit_option()
 @project_option
 @json_option
 def list_(*, limit: int, project: str) -> None:
