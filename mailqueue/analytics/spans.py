@@ -26,7 +26,7 @@ _LENGTHS = {
 _EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-async def asked(
+async def requested_span(
     conn: Conn,
     since: datetime | None,
     until: datetime | None,

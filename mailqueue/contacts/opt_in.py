@@ -17,19 +17,19 @@ class AskedState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListToConfirm:
     """The list that a mail asked to confirm, as people know it."""
 
     list: str
     state: AskedState
 
 
-async def asked(conn: Conn, project_id: UUID, email_id: UUID) -> Asked | None:
+async def list_to_confirm(conn: Conn, project_id: UUID, email_id: UUID) -> ListToConfirm | None:
     """Return what a mail asked for; None where the contact or the list is gone since."""
     found = await store.find_asked(conn, project_id, email_id)
     if found.list is None or found.state is None:
         return None
-    return Asked(found.list, AskedState(found.state))
+    return ListToConfirm(found.list, AskedState(found.state))
 
 
 async def confirm(

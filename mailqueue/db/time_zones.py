@@ -85,8 +85,8 @@ def _offsets(
         next_year = datetime(after.year + 1, 1, 1, tzinfo=UTC)
         key = (rule, after.year)
         if key not in later:
-            later[key] = list(_found(zone, next_year, END))
-        changes += [*_found(zone, after, next_year), *later[key]]
+            later[key] = list(_changes(zone, next_year, END))
+        changes += [*_changes(zone, after, next_year), *later[key]]
     kept = [changes[0]]
     for at, offset in changes[1:]:
         if offset != kept[-1][1]:
@@ -115,7 +115,7 @@ def _listed(data: bytes) -> tuple[list[tuple[datetime, timedelta]], bytes]:
     return listed, data[start:].strip()
 
 
-def _found(
+def _changes(
     zone: ZoneInfo, after: datetime, until: datetime
 ) -> Iterator[tuple[datetime, timedelta]]:
     """Yield the changes between two instants, which are more than _STEP apart."""

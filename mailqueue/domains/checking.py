@@ -106,7 +106,7 @@ def judged_keys(domain: str, publications: list[Publication], *, now: datetime) 
     failed = [each for each, fault in faults if fault is FindingStatus.FAIL]
     unknown = [each for each, fault in faults if fault is FindingStatus.UNKNOWN]
     waiting = [each for each, fault in faults if fault is FindingStatus.WARN]
-    texts = tuple(f"{each.key.name}: {text}" for each in publications for text in each.found)
+    texts = tuple(f"{each.key.name}: {text}" for each in publications for text in each.records)
     signing = [
         each.key.selector for each in publications if each.key.status is DkimKeyStatus.ACTIVE
     ]
@@ -124,7 +124,7 @@ def judged_keys(domain: str, publications: list[Publication], *, now: datetime) 
     if not signing:
         says = f"no key signs for it: create one with `mailqueue dkim add {domain}`"
         return DomainFinding(DKIM, FindingStatus.FAIL, says, texts)
-    tested = [each.key.selector for each in publications if any(map(is_test, each.found))]
+    tested = [each.key.selector for each in publications if any(map(is_test, each.records))]
     if tested:
         says = (
             f"{', '.join(tested)} is published in test mode (t=y): receivers treat its mail as"

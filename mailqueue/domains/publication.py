@@ -35,7 +35,7 @@ class Publication:
 
     key: DkimKey
     in_dns: RecordState
-    found: tuple[str, ...] = ()
+    records: tuple[str, ...] = ()
     why: str | None = None
 
 

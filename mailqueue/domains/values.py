@@ -35,7 +35,7 @@ def key_of(row: DkimKey) -> DkimKeyDetails:
 def verification_of(publication: Publication) -> DkimVerification:
     """Return the record found for a key."""
     return DkimVerification(
-        publication.in_dns, list(publication.found), publication.why, key_of(publication.key)
+        publication.in_dns, list(publication.records), publication.why, key_of(publication.key)
     )
 
 

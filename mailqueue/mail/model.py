@@ -117,7 +117,7 @@ class LoadedEmail(NamedTuple):
     )
     fault: FileFault | None = None  # why its message cannot be built
     tracked: Injection | None = None  # its content with tracking, sent instead of `content`
-    said: MessageContent | None = None  # its content, rendered from its template
+    rendered: MessageContent | None = None  # its content, rendered from its template
     raw: RawMessage | None = None  # it was accepted as a finished message; fetched as files are
 
 

@@ -137,7 +137,7 @@ class WorkerPool:
                     for task in [one for one in tasks if one.done()]:
                         tasks.pop(task).close()
                 free = [name for name in groups if _may_start(running.get(name, {}).values())]
-                for name in await self._found(partial(store.suspected, queues=free), stop):
+                for name in await self._queues_of(partial(store.suspected, queues=free), stop):
                     in_progress = InProgress()
                     alone = self._run_alone(name, groups[name], stop, in_progress)
                     running.setdefault(name, {})[asyncio.create_task(alone)] = in_progress
@@ -162,11 +162,11 @@ class WorkerPool:
         try:
             while not stop.is_set():
                 await _unless_stopped(stop, asyncio.sleep(UPKEEP_SECONDS * (0.5 + random.random())))  # noqa: S311
-                names = await self._found(self._upkeep.due, stop)
+                names = await self._queues_of(self._upkeep.due, stop)
                 if not names:
                     continue
                 await self._run_child(Children(names), stop, in_progress, flag="--until-idle")
-                for name in await self._found(partial(store.suspected, queues=names), stop):
+                for name in await self._queues_of(partial(store.suspected, queues=names), stop):
                     await self._run_alone(name, Children((name,)), stop, in_progress)
         finally:
             in_progress.close()
@@ -178,7 +178,7 @@ class WorkerPool:
                 await self._has_deaths.wait()
         self._has_deaths.clear()
 
-    async def _found(
+    async def _queues_of(
         self, look: Callable[[Conn], Awaitable[list[str]]], stop: asyncio.Event
     ) -> list[str]:
         """Return the queues that a statement finds; none once `stop` is set, or if it fails."""

@@ -135,10 +135,10 @@ def _groups(looked: _Looked) -> Iterator[list[EnqueueMessage]]:
 
 def _joined(looked: _Looked, rows: Sequence[store.Row]) -> list[Enqueued]:
     told = iter(rows)
-    return [one if isinstance(one, Enqueued) else _told(next(told)) for one in looked]
+    return [one if isinstance(one, Enqueued) else _enqueued(next(told)) for one in looked]
 
 
-def _told(row: store.Row) -> Enqueued:
+def _enqueued(row: store.Row) -> Enqueued:
     found, status, reason = row
     if status != "rejected":
         return Enqueued(UUID(str(found)), status, reason)

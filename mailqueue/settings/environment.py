@@ -139,7 +139,7 @@ class Settings:
     channels: ChannelSettings = field(default_factory=ChannelSettings)
     traces: TraceSettings = field(default_factory=TraceSettings)
     gmail: GmailSettings | None = None  # None: no inbox at Gmail is watched
-    given: frozenset[str] = frozenset()  # variables that are set, in lower case and no prefix
+    variables_set: frozenset[str] = frozenset()  # in lower case, without the prefix
 
 
 class Environment(ServiceVariables):
@@ -250,7 +250,7 @@ def grouped(env: Environment) -> Settings:
         channels=channels_of(env),
         traces=traces_of(env),
         gmail=gmail_of(env),
-        given=frozenset(env.model_fields_set),
+        variables_set=frozenset(env.model_fields_set),
     )
 
 

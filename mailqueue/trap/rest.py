@@ -153,25 +153,25 @@ def rest_fault(status: int, why: str) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    given: dict[str, str]
+    parameters: dict[str, str]
 
     def search(self) -> str:
-        text = self.given.get("q", "").strip()
+        text = self.parameters.get("q", "").strip()
         if len(text) > MAX_SEARCH:
             raise _refused("q", f"may have at most {MAX_SEARCH} characters")
         return text
 
     def id(self, name: str) -> int | None:
-        return self._whole(name) if name in self.given else None
+        return self._whole(name) if name in self.parameters else None
 
     def number(self, name: str, *, otherwise: int, least: int, most: int) -> int:
-        found = self._whole(name) if name in self.given else otherwise
+        found = self._whole(name) if name in self.parameters else otherwise
         if not least <= found <= most:
             raise _refused(name, f"must be {least} to {most}")
         return found
 
     def _whole(self, name: str) -> int:
-        text = self.given[name]
+        text = self.parameters[name]
         if not _is_number(text):
             raise _refused(name, "must be a whole number")
         return int(text)
@@ -182,14 +182,14 @@ def _is_number(text: str) -> bool:
 
 
 def _query(request: Request, *names: str) -> _Query:
-    given: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, text in request.query_params.multi_items():
         if name not in names:
             raise _refused(name[:100], "is not known")
-        if name in given:
+        if name in parameters:
             raise _refused(name, "may be given once")
-        given[name] = text
-    return _Query(given)
+        parameters[name] = text
+    return _Query(parameters)
 
 
 def _refused(name: str, why: str) -> HTTPException:

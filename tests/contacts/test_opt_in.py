@@ -44,7 +44,7 @@ async def test_a_contact_confirms_once_and_what_it_saw_is_kept(conn: Conn) -> No
     assert '<a href="{{ confirm_url }}">' in html
     assert "{{ confirm_url }}" in text
     assert await people.members(conn, project, list_id) == []
-    found = await opt_in.asked(conn, project, email)
+    found = await opt_in.list_to_confirm(conn, project, email)
     assert found is not None
     assert (found.list, found.state) == ("Monthly <news>", AskedState.PENDING)
 
@@ -78,7 +78,7 @@ async def test_mails_that_ask_are_few_and_their_time_ends(conn: Conn) -> None:
         assert len(await asked(conn, project)) == count
     await conn.execute("UPDATE mailqueue.contact_list_members SET pending_until = now()")
     [first, *_] = await asked(conn, project)
-    found = await opt_in.asked(conn, project, first)
+    found = await opt_in.list_to_confirm(conn, project, first)
     assert found is not None
     assert found.state is AskedState.EXPIRED
     assert not await opt_in.confirm(conn, project, first, wording=WORDING, agent=None, network=None)
@@ -111,7 +111,7 @@ async def test_nothing_of_a_removed_contact_can_be_confirmed(conn: Conn) -> None
     removed = "SELECT mailqueue.remove_contact(%s, id) FROM mailqueue.contacts"
 
     assert await make.scalar(conn, removed, project) == 1  # the mail that asks
-    assert await opt_in.asked(conn, project, email) is None
+    assert await opt_in.list_to_confirm(conn, project, email) is None
     assert await make.scalar(conn, "SELECT count(*) FROM mailqueue.list_confirmations") == 0
 
 

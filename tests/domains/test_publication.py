@@ -66,7 +66,7 @@ async def test_no_answer_is_not_a_missing_record() -> None:
     async with serving(Zone(failing={KEY.name})) as zone:
         (answer,) = await look_up([KEY], zone.resolver())
 
-    assert (answer.in_dns, answer.found) == (RecordState.UNKNOWN, ())
+    assert (answer.in_dns, answer.records) == (RecordState.UNKNOWN, ())
     assert "SERVFAIL" in (answer.why or "")
 
 

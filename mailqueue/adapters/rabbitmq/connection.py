@@ -40,7 +40,7 @@ class RabbitConnection:
         Raises:
             BrokerUnavailable: the broker cannot be used now, or refuses what the block asks for.
         """
-        with told(self.address):
+        with broker_errors(self.address):
             channel = await self._open_channel(confirms=confirms)
             try:
                 yield channel
@@ -94,7 +94,7 @@ class RabbitConnection:
 
 
 @contextmanager
-def told(address: str) -> Iterator[None]:
+def broker_errors(address: str) -> Iterator[None]:
     """Raise errors of the broker in the block as BrokerUnavailable."""
     try:
         yield

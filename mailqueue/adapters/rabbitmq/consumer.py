@@ -14,7 +14,7 @@ from aio_pika.abc import AbstractChannel, AbstractIncomingMessage, AbstractQueue
 from aiormq.channel import Channel
 from aiormq.exceptions import DeliveryError, PublishError
 
-from mailqueue.adapters.rabbitmq.connection import REPLY_SECONDS, RabbitConnection, told
+from mailqueue.adapters.rabbitmq.connection import REPLY_SECONDS, RabbitConnection, broker_errors
 from mailqueue.adapters.rabbitmq.encodable import headers_of_copy
 from mailqueue.adapters.rabbitmq.frames import UNREADABLE
 from mailqueue.adapters.rabbitmq.topology import dead_letter_queue_of, prepare_queue
@@ -66,7 +66,7 @@ class RabbitQueue:
     async def begin(self) -> None:
         """Let the broker deliver messages."""
         self._channel.close_callbacks.add(self._close)
-        with told(self._address):
+        with broker_errors(self._address):
             self._consumer = await self._queue.consume(self._take, timeout=REPLY_SECONDS)
 
     async def receive(self, limit: int) -> Sequence[BrokerMessage]:
@@ -94,7 +94,7 @@ class RabbitQueue:
     async def acknowledge(self, message: BrokerMessage) -> None:
         """Acknowledge a message, and no other: one that was never received stays in the queue."""
         self._check()
-        with told(self._address):
+        with broker_errors(self._address):
             await self._received[message.tag].ack()
         del self._received[message.tag]
 
@@ -121,7 +121,7 @@ class RabbitQueue:
         )
         name = dead_letter_queue_of(self._queue.name)
         try:
-            with told(self._address):
+            with broker_errors(self._address):
                 await self._channel.default_exchange.publish(
                     copy, routing_key=name, mandatory=True, timeout=REPLY_SECONDS
                 )
@@ -141,7 +141,7 @@ class RabbitQueue:
 
     async def _check_consumer(self) -> None:
         self._check()
-        with told(self._address):
+        with broker_errors(self._address):
             underlay = await self._channel.get_underlay_channel()
         if isinstance(underlay, Channel) and self._consumer not in underlay.consumers:
             raise BrokerUnavailable(

@@ -9,7 +9,7 @@ from aio_pika import DeliveryMode, ExchangeType, Message
 from aio_pika.abc import AbstractChannel, AbstractExchange
 from aiormq.exceptions import DeliveryError, PublishError
 
-from mailqueue.adapters.rabbitmq.connection import REPLY_SECONDS, RabbitConnection, told
+from mailqueue.adapters.rabbitmq.connection import REPLY_SECONDS, RabbitConnection, broker_errors
 from mailqueue.core.crashpoints import reach
 from mailqueue.ports.broker import BrokerUnavailable
 from mailqueue.ports.publisher import EncodedMessage, OutgoingMessage, PublishResult
@@ -71,7 +71,7 @@ class RabbitPublisher:
         kind = ExchangeType.FANOUT if key is None else ExchangeType.TOPIC
         try:
             exchange = await self._exchange(name, kind)
-            with told(self._connection.address):
+            with broker_errors(self._connection.address):
                 await exchange.publish(
                     _amqp(encoded, message),
                     routing_key=key or "",
@@ -94,7 +94,7 @@ class RabbitPublisher:
                 self._channel = await self._stack.enter_async_context(self._connection.channel())
             if name not in self._exchanges:
                 is_checked = self._settings.topology is Topology.CHECK
-                with told(self._connection.address):
+                with broker_errors(self._connection.address):
                     self._exchanges[name] = await self._channel.declare_exchange(
                         name, kind, durable=True, passive=is_checked, timeout=REPLY_SECONDS
                     )

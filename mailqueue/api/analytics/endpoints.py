@@ -133,7 +133,7 @@ async def _any(conn: Conn, project: str | None) -> StatsScope:
 
 
 async def _span(conn: Conn, query: TimeQuery, scope: StatsScope) -> TimeSpan:
-    return await spans.asked(
+    return await spans.requested_span(
         conn, query.from_, query.to, query.timezone, project_id=scope.project_id
     )
 

@@ -28,7 +28,7 @@ def no_head(request: Request) -> bool:  # noqa: ARG001
     return False
 
 
-def no_headers(standing: BucketState) -> RawHeaders:  # noqa: ARG001
+def no_headers(bucket: BucketState) -> RawHeaders:  # noqa: ARG001
     """Return no rate limit headers."""
     return []
 

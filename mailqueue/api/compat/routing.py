@@ -70,12 +70,12 @@ class CompatRouting(BaseRoute):
         """
         if scope["type"] != "http":
             return Match.NONE, {}
-        shape, methods = self._found(scope)
+        shape, methods = self._api_and_methods(scope)
         if shape is None:
             return Match.NONE, {}
         return Match.FULL, {_SHAPE: shape, _METHODS: methods}
 
-    def _found(self, scope: Scope) -> tuple[CompatApi | None, Methods]:
+    def _api_and_methods(self, scope: Scope) -> tuple[CompatApi | None, Methods]:
         path = trimmed(scope["path"])
         request = Request(scope)
         found = list(self._named.get(path, ()))
@@ -114,7 +114,7 @@ class CompatRouting(BaseRoute):
             note_away(request.scope, exc)
             response = shape.refused(request, exc)
             if isinstance(exc, RateLimitExceeded):
-                headers = shape.rates(exc.standing)
+                headers = shape.rates(exc.bucket)
         response.raw_headers += headers
         return response
 
@@ -126,9 +126,9 @@ class CompatRouting(BaseRoute):
         given = shape.credential_of(request)
         caller = await caller_of(self._runtime, request, given, endpoint)
         self._runtime.in_flight.begin(request.scope, caller.project_id)
-        standing = await check_rate_limit(caller, self._runtime.allowance)
-        if standing is not None:
-            headers += shape.rates(standing)
+        bucket = await check_rate_limit(caller, self._runtime.allowance)
+        if bucket is not None:
+            headers += shape.rates(bucket)
         admit(request.scope, self._runtime.bodies, caller)
         path = variables(endpoint, trimmed(request.scope["path"]))
         call = RequestContext(

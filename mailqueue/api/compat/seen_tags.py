@@ -47,7 +47,7 @@ async def seen_tags(call: RequestContext, *, within: timedelta = SEEN_WITHIN) ->
     for row in rows:
         if row.value:  # "" sums up those that have no counts of their own
             by_tag.setdefault(row.value, []).append(row)
-    return [_seen(tag, found, starts) for tag, found in sorted(by_tag.items())]
+    return [_tag_of(tag, found, starts) for tag, found in sorted(by_tag.items())]
 
 
 async def tags_of_today(call: RequestContext) -> int:
@@ -60,6 +60,6 @@ async def tags_of_today(call: RequestContext) -> int:
     return len(found)
 
 
-def _seen(tag: str, found: list[CountsRow], starts: Starts) -> SeenTag:
+def _tag_of(tag: str, found: list[CountsRow], starts: Starts) -> SeenTag:
     days = [row.n for row in found]
     return SeenTag(tag, starts[min(days) - 1].started_at, starts[max(days) - 1].started_at, found)

@@ -90,10 +90,10 @@ async def check_rate_limit(caller: Caller, allowance: RateLimiter) -> BucketStat
     Raises:
         RateLimitExceeded: its turn would not come soon; names the limit, and when to retry.
     """
-    standing = None
+    bucket = None
     until = asyncio.get_running_loop().time() + MAX_WAIT_SECONDS
     if (rate := caller.project_requests_per_second) is not None:
         await allowance.take_in_turn(caller.project_bucket, rate, what=PROJECT, until=until)
     if (rate := caller.requests_per_second) is not None:
-        standing = await allowance.take_in_turn(caller.id, rate, what=KEY, until=until)
-    return standing
+        bucket = await allowance.take_in_turn(caller.id, rate, what=KEY, until=until)
+    return bucket

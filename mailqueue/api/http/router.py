@@ -110,7 +110,7 @@ class Routing(BaseRoute):
         try:
             response = await self._handled(endpoint, request, limits)
         except RateLimitExceeded as exc:
-            limits = limit_headers(exc.standing, b"project" if exc.what == PROJECT else b"key")
+            limits = limit_headers(exc.bucket, b"project" if exc.what == PROJECT else b"key")
             response = refusal(request.scope, exc)
         except MailqueueError as exc:
             response = refusal(request.scope, exc)
@@ -152,12 +152,12 @@ async def _answer(endpoint: Endpoint, call: RequestContext) -> Response:
     return json_answer(answer, status=endpoint.status, headers=headers)
 
 
-def limit_headers(standing: BucketState | None, of: bytes = b"key") -> RawHeaders:
+def limit_headers(bucket: BucketState | None, of: bytes = b"key") -> RawHeaders:
     """Return the rate limit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
-    if standing is None:
+    if bucket is None:
         return []
-    policy = b'"%b";q=%d;w=%d' % (of, standing.limit, WINDOW_SECONDS)
-    left = b'"%b";r=%d;t=%d' % (of, standing.left, standing.full_seconds)
+    policy = b'"%b";q=%d;w=%d' % (of, bucket.limit, WINDOW_SECONDS)
+    left = b'"%b";r=%d;t=%d' % (of, bucket.left, bucket.full_seconds)
     return [(b"ratelimit-policy", policy), (b"ratelimit", left)]
 
 

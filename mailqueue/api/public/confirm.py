@@ -8,7 +8,7 @@ from starlette.responses import Response
 from mailqueue.api.public.recipient_page import FORM_BOUNDS, Visit
 from mailqueue.api.public.rendering import page
 from mailqueue.contacts import opt_in
-from mailqueue.contacts.opt_in import Asked, AskedState
+from mailqueue.contacts.opt_in import AskedState, ListToConfirm
 from mailqueue.suppression.subscriptions.model import ChoiceSource
 from mailqueue.web.forms import read_form
 
@@ -34,9 +34,9 @@ async def confirm(visit: Visit) -> Response:
     )
 
 
-async def _asked(visit: Visit) -> Asked | None:
+async def _asked(visit: Visit) -> ListToConfirm | None:
     async with visit.connection() as conn:
-        return await opt_in.asked(conn, visit.reader.project_id, visit.reader.email_id)
+        return await opt_in.list_to_confirm(conn, visit.reader.project_id, visit.reader.email_id)
 
 
 async def _confirm(visit: Visit, *, shown: str | None) -> bool:
@@ -64,7 +64,7 @@ async def _confirm(visit: Visit, *, shown: str | None) -> bool:
     return True
 
 
-def _wording(visit: Visit, asked: Asked) -> str:
+def _wording(visit: Visit, asked: ListToConfirm) -> str:
     """Return the question of the page and the words of its button. Pure."""
     question = visit.words.plain(
         "confirm_question", project=visit.reader.project, list=_quoted(visit, asked)
@@ -72,7 +72,7 @@ def _wording(visit: Visit, asked: Asked) -> str:
     return f"{question} {visit.words['confirm_yes']}"
 
 
-def _quoted(visit: Visit, asked: Asked) -> str:
+def _quoted(visit: Visit, asked: ListToConfirm) -> str:
     return visit.words.plain("quoted", name=asked.list)
 
 

@@ -22,7 +22,7 @@ ReasonWord = Literal[
 """`unsubscribe` is another spelling of `unsubscribed`."""
 
 
-class _Said(RequestModel):
+class _SuppressionFields(RequestModel):
     reason: ReasonWord | None = None
     """Reason; `unsubscribe` is another spelling of `unsubscribed`; `manual` if omitted."""
     category: SuppressionText | None = None
@@ -37,14 +37,14 @@ class _Said(RequestModel):
         return None if self.expires_at is None else self.expires_at.isoformat()
 
 
-class SuppressionItem(_Said):
+class SuppressionItem(_SuppressionFields):
     """One address with its own fields."""
 
     email: SuppressionText
     """The address, such as `ann@example.com`."""
 
 
-class AddSuppressions(_Said):
+class AddSuppressions(_SuppressionFields):
     """Addresses to suppress, and the default values of their fields."""
 
     email: SuppressionText | None = None

@@ -231,7 +231,9 @@ async def _asked(
 ) -> tuple[StatsScope, TimeSpan]:
     project_id = None if project is None else (await manage.find(app.conn, project)).id
     scope = StatsScope(project_id, is_test)
-    return scope, await spans.asked(app.conn, since, until, timezone, project_id=project_id)
+    return scope, await spans.requested_span(
+        app.conn, since, until, timezone, project_id=project_id
+    )
 
 
 _COUNTS = (

@@ -91,7 +91,7 @@ def _row(one: BackgroundOperation) -> dict[str, object]:
         "id": one.id,
         "project": one.project,
         "verb": one.verb,
-        "filter": _told(one.filter),
+        "filter": _condition_text(one.filter),
         "state": one.state,
         "emails": one.emails,
         "requested_by": one.requested_by,
@@ -104,7 +104,7 @@ def _facts(one: BackgroundOperation) -> list[tuple[str, object]]:
         ("id", one.id),
         ("project", one.project),
         ("verb", one.verb),
-        ("filter", _told(one.filter)),
+        ("filter", _condition_text(one.filter)),
         ("to", one.to),
         ("reason", one.reason),
         ("state", one.state),
@@ -120,5 +120,5 @@ def _facts(one: BackgroundOperation) -> list[tuple[str, object]]:
     return [(name, value) for name, value in pairs if value is not None]
 
 
-def _told(conditions: Mapping[str, Any]) -> str:
+def _condition_text(conditions: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in conditions.items())

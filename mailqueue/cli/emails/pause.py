@@ -112,7 +112,7 @@ def resume(*, kind: str, name: str | None, project: str) -> None:
 def pauses(*, project: str | None) -> None:
     """List current pauses, with end and reason."""
     found = execute(lambda app: _listed(app, project))
-    print_rows(found, _PAUSES, row=_told, nothing="nothing is paused")
+    print_rows(found, _PAUSES, row=_pause_row, nothing="nothing is paused")
 
 
 def _target(kind: str, name: str | None, project: str) -> Target | None:
@@ -126,7 +126,7 @@ def _target(kind: str, name: str | None, project: str) -> Target | None:
     return Target(PauseKind(kind), name if kind == PauseKind.PROJECT else project, name)
 
 
-def _told(one: Pause) -> dict[str, object]:
+def _pause_row(one: Pause) -> dict[str, object]:
     return {
         "project": one.project or "all",
         "kind": one.kind,

@@ -77,7 +77,7 @@ def keep(
     before = execute(lambda app: _keep(app, rule))
     print_message(
         ChangedRetention(before, rule),
-        f"{rule.project}, {kind}: {_said(before)} before, now {_said(rule)}",
+        f"{rule.project}, {kind}: {_rule_text(before)} before, now {_rule_text(rule)}",
     )
 
 
@@ -89,7 +89,7 @@ def _end(text: str) -> int | None:
     return int(text)
 
 
-def _said(rule: Retention | None) -> str:
+def _rule_text(rule: Retention | None) -> str:
     if rule is None:
         return "as for all"
     end = _NO_END if rule.keep_days is None else rule.keep_days

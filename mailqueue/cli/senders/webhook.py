@@ -20,7 +20,7 @@ from mailqueue.senders import accounts
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestedChange:
     change: SecretsChange
     is_rotated: bool
 
@@ -95,7 +95,7 @@ def webhook(
     signing = [_variable(one, option="signing-env") for one in signing_env]
     if signing_file is not None:
         signing.append(_file(signing_file))
-    asked = _Asked(
+    asked = _RequestedChange(
         SecretsChange(
             signing=signing or None,
             user=user,
@@ -121,7 +121,13 @@ def webhook(
 
 
 async def _done(
-    app: Opened, name: str, project: str, provider: str | None, request: _Asked, *, is_removed: bool
+    app: Opened,
+    name: str,
+    project: str,
+    provider: str | None,
+    request: _RequestedChange,
+    *,
+    is_removed: bool,
 ) -> ProviderEndpoint | None:
     account = await accounts.find(app.conn, project, name=name)
     word = endpoints.provider_of(account, provider)

@@ -133,7 +133,7 @@ async def time_of(conn: Conn, form: AnalyticsForm, project_id: UUID, now: dateti
     Raises:
         InvalidField: the time is empty or too long.
     """
-    zone = (await spans.asked(conn, None, now, None, project_id=project_id)).time_zone
+    zone = (await spans.requested_span(conn, None, now, None, project_id=project_id)).time_zone
     period = form.typed["period"]
     if period in _LENGTHS:
         return TimeSpan(now - _LENGTHS[period], now, zone)
@@ -149,7 +149,7 @@ async def time_of(conn: Conn, form: AnalyticsForm, project_id: UUID, now: dateti
     begin = await _start_of(conn, since, zone)
     until = now if end is None else await _start_of(conn, end + timedelta(days=1), zone)
     try:
-        return await spans.asked(conn, begin, min(until, now), zone, project_id=project_id)
+        return await spans.requested_span(conn, begin, min(until, now), zone, project_id=project_id)
     except InvalidField as exc:
         raise InvalidField("since", exc.why) from None
 

@@ -70,7 +70,7 @@ def read_operation(given: Mapping[str, str], verb: OperationVerb | None = None) 
     return OperationForm(typed | {"verb": used.value}, used, faults)
 
 
-def told(operation: BackgroundOperation) -> list[tuple[str, str]]:
+def conditions_of(operation: BackgroundOperation) -> list[tuple[str, str]]:
     """Return the conditions of an operation as label and value, and where a move goes."""
     found = [(LABELS.get(name, name), value) for name, value in operation.filter.items()]
     return found if operation.to is None else [*found, (LABELS["to"], operation.to)]

@@ -17,8 +17,8 @@ from mailqueue.console.incidents.filters import (
     CONDITIONS,
     NAMES,
     OperationForm,
+    conditions_of,
     read_operation,
-    told,
 )
 from mailqueue.contract.background import BackgroundOperation, MatchCount
 from mailqueue.core.errors import Conflict, InvalidField
@@ -139,7 +139,7 @@ async def show_operation(context: PageContext) -> Response:
         "incidents/operation.html",
         operation=found,
         act=ACTS[OperationVerb(found.verb)],
-        conditions=told(found),
+        conditions=conditions_of(found),
         is_live=found.state in RUNNING,
         release=_release_of(context, found),
         back=_back_of(context, found),
@@ -194,7 +194,7 @@ async def _shown(
         acts=ACTS,
         verbs=[(verb.value, act.label) for verb, act in ACTS.items()],
         priorities=[("", "any"), *((word, word) for word in PRIORITIES)],
-        operations=[(each, told(each)) for each in operations],
+        operations=[(each, conditions_of(each)) for each in operations],
         senders=[("", "any"), *((name, name) for name in senders)],
         following=operations[-1].id if len(found) > PAGE_ROWS else None,
         longest=MAX_REASON,

@@ -63,7 +63,7 @@ class PageWatch:
     viewer: Viewer
     view: "_View"
     is_over: bool = False
-    _seen: dict[str, int] = field(default_factory=dict)
+    _versions: dict[str, int] = field(default_factory=dict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wake(self) -> None:
@@ -91,11 +91,11 @@ class PageWatch:
     def _unseen(self) -> LiveParts:
         versions = self.view.versions
         found = {name: self.view.parts[name] for name in versions if self._is_new(name)}
-        self._seen.update(versions)
+        self._versions.update(versions)
         return found
 
     def _is_new(self, name: str) -> bool:
-        return self._seen.get(name) != self.view.versions[name]
+        return self._versions.get(name) != self.view.versions[name]
 
 
 @dataclass(eq=False, slots=True)

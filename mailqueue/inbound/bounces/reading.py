@@ -47,7 +47,7 @@ def read_bounce(
     reading = _read(tree.root, is_null_sender=is_null_sender)
     is_unnamed = reading.kind is BounceKind.TEXT and not reading.recipients[0].recipient
     if is_unnamed and tree.is_complete:
-        reading = replace(reading, recipients=_asked(raw, reading.recipients[0]))
+        reading = replace(reading, recipients=_recipients_of_library(raw, reading.recipients[0]))
     if reading.kind is BounceKind.TEXT and reading.why == NOTHING.why:  # no recipient found so far
         is_found = bool(reading.recipients[0].recipient)
         why = "a bounce recognized by the library"
@@ -60,7 +60,7 @@ def read_bounce(
     return replace(reading, is_complete=tree.is_complete)
 
 
-def _asked(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, ...]:
+def _recipients_of_library(raw: bytes, unnamed: ReportedRecipient) -> tuple[ReportedRecipient, ...]:
     """Return the recipients that the library finds in a bounce, each with the reason found without
     it.
     """

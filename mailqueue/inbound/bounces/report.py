@@ -71,7 +71,7 @@ def report_recipients(
     for group in groups_of(source):
         reporter = reporter or typed(first(group, "reporting-mta"))[1]
         envelope_id = envelope_id or first(group, "original-envelope-id")
-        if _ABOUT_RECIPIENT & group.keys() and (one := _told(group, text)) is not None:
+        if _ABOUT_RECIPIENT & group.keys() and (one := _recipient_of(group, text)) is not None:
             told.append(one)
     return tuple(_without_twins(told)), reporter, envelope_id
 
@@ -83,7 +83,7 @@ def _beginning(source: str) -> int:
     return found.start() if found else 0
 
 
-def _told(group: Group, text: str) -> ReportedRecipient | None:
+def _recipient_of(group: Group, text: str) -> ReportedRecipient | None:
     recipient = address_of(first(group, "final-recipient"))
     original = address_of(first(group, "original-recipient"))
     if not recipient:

@@ -145,7 +145,7 @@ async def build_preview(
 
 
 def _rendered(mail: LoadedEmail, content: EmailContent) -> LoadedEmail:
-    return mail._replace(said=rendered(mail, content.header_fields, ()))
+    return mail._replace(rendered=rendered(mail, content.header_fields, ()))
 
 
 async def fetched(

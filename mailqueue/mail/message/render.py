@@ -37,8 +37,8 @@ def rendered(
     Raises:
         ValueError: it cannot be rendered with its variables, or rendering exceeds its limits.
     """
-    if mail.said is not None:
-        return mail.said._replace(headers=headers, files=files)
+    if mail.rendered is not None:
+        return mail.rendered._replace(headers=headers, files=files)
     if mail.template is None:
         raise ValueError("its template was deleted")
     custom: Any = mail.claim.custom_data

@@ -40,7 +40,7 @@ class Claims:
         Raises:
             LeaseLost: this worker was declared lost, or has left.
         """
-        found = await self._found(conn) if self._is_in_doubt else []
+        found = await self._lost_claims(conn) if self._is_in_doubt else []
         if found:
             taken = Taken(found)
         else:
@@ -58,7 +58,7 @@ class Claims:
                 if not may_be_of_a_row(exc):
                     raise
                 log.warning("claim.refused", error=f"{type(exc).__name__}: {exc}"[:200])
-                taken = Taken(await self._found(conn) or await self._unread(conn, avoid))
+                taken = Taken(await self._lost_claims(conn) or await self._unread(conn, avoid))
         self._is_in_doubt = False
         self._last = max((email.claim_no for email in taken.emails), default=self._last)
         return taken
@@ -78,7 +78,7 @@ class Claims:
             async with isolated(conn):
                 return Taken(await suspect())
 
-    async def _found(self, conn: Conn) -> list[ClaimedEmail]:
+    async def _lost_claims(self, conn: Conn) -> list[ClaimedEmail]:
         """Return the emails of claims whose answers were lost."""
         return await claims_store.find_claims(conn, self._worker, after=self._last)
 

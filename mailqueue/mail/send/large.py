@@ -71,8 +71,8 @@ def size_of(mail: LoadedEmail) -> int:
     if content is None:
         return 0
     size = len(content.html_body or "") + len(content.text_body or "")
-    if mail.said is not None:
-        size += len(mail.said.html or "") + len(mail.said.text or "")
+    if mail.rendered is not None:
+        size += len(mail.rendered.html or "") + len(mail.rendered.text or "")
     if mail.files:
         size += sum([len(file.octets) for file in mail.files])
     elif mail.raw is not None:

@@ -79,7 +79,7 @@ class EmailLoader:
         if mail.content is None or mail.template is None or mail.fault is not None:
             return mail
         try:
-            return mail._replace(said=rendered(mail, mail.content.header_fields, ()))
+            return mail._replace(rendered=rendered(mail, mail.content.header_fields, ()))
         except ValueError as exc:
             return mail._replace(fault=FileFault(str(exc), is_lasting=True))
         except Exception as exc:  # one bad row must not stop a worker
@@ -101,7 +101,7 @@ class EmailLoader:
 
 def work_of_tracking(mail: LoadedEmail) -> int:
     """Return the units of work of injecting tracking into an email."""
-    content, said = mail.content, mail.said
+    content, said = mail.content, mail.rendered
     if mail.fault is not None or content is None:
         return 0
     if said is None:

@@ -154,7 +154,7 @@ class LoadingTurns:
 
     def _work_of_tracking(self, mail: LoadedEmail) -> int:
         """Return the units of work of an email's tracking; less where others shared its content."""
-        if mail.said is not None or mail.content is None:
+        if mail.rendered is not None or mail.content is None:
             return work_of_tracking(mail)
         known = self._work_by_content.get(mail.content.id)
         if known is not None:

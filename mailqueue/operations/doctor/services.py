@@ -9,7 +9,7 @@ from mailqueue.operations.model import CheckState, Finding
 async def configured_services(context: CheckContext) -> Finding:
     """Check that a process runs each service whose variables are set here."""
     seen = await services.list_all(context.conn)
-    missing = services.not_running(SERVICES, seen, context.settings.given)
+    missing = services.not_running(SERVICES, seen, context.settings.variables_set)
     if not missing:
         return passed("configured services", "each service whose variables are set here runs")
     variables = [f"MAILQUEUE_{name.upper()}" for one in missing for name in one.needs]

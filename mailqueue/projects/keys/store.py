@@ -17,7 +17,7 @@ from mailqueue.db.statements.projects import keys as keys_sql
 from mailqueue.projects.model import ApiKey
 
 
-class Found(NamedTuple):
+class StoredCaller(NamedTuple):
     """The caller of a key, as stored."""
 
     id: UUID
@@ -59,10 +59,10 @@ async def act_for(
     return await value(conn, api_sql.ACT_FOR, params, bool)
 
 
-async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> Found | None:
+async def find_key(conn: Conn, key_hash: bytes, *, address: str | None) -> StoredCaller | None:
     """Return the caller of the active key with that hash; store `address` as its last use."""
     return await maybe(
-        conn, keys_sql.FIND_API_KEY, {"key_hash": key_hash, "address": address}, Found
+        conn, keys_sql.FIND_API_KEY, {"key_hash": key_hash, "address": address}, StoredCaller
     )
 
 

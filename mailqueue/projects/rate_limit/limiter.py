@@ -64,14 +64,14 @@ class BucketState:
 
 
 class RateLimitExceeded(TooManyRequests):
-    """The bucket is empty: `what` names it, `standing` is its state."""
+    """The bucket is empty: `what` names it, `bucket` is its state."""
 
-    def __init__(self, what: str, standing: BucketState, retry_after: timedelta) -> None:
+    def __init__(self, what: str, bucket: BucketState, retry_after: timedelta) -> None:
         super().__init__(
-            f"{what} may make {standing.limit} requests in {WINDOW_SECONDS} s", retry_after
+            f"{what} may make {bucket.limit} requests in {WINDOW_SECONDS} s", retry_after
         )
         self.what = what
-        self.standing = standing
+        self.bucket = bucket
 
 
 class RateLimiter:
@@ -141,7 +141,7 @@ class RateLimiter:
                 held.leasing = asyncio.create_task(self._lease(bucket, held, count), name="lease")
             await asyncio.shield(held.leasing)
         held.tokens -= count
-        return _standing(held)
+        return _bucket_of(held)
 
     def _of(self, bucket: UUID, per_second: float, least: float) -> _Lease:
         held = self._held.get(bucket)
@@ -179,10 +179,10 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _standing(held: _Lease) -> BucketState:
+def _bucket_of(held: _Lease) -> BucketState:
     missing = held.capacity - held.left
     return BucketState(int(held.capacity), held.left, math.ceil(missing / held.per_second))
 
 
 def _refused(held: _Lease, what: str, seconds: float) -> RateLimitExceeded:
-    return RateLimitExceeded(what, _standing(held), timedelta(seconds=seconds))
+    return RateLimitExceeded(what, _bucket_of(held), timedelta(seconds=seconds))

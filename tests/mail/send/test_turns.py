@@ -95,7 +95,7 @@ async def test_cheap_emails_of_one_project_are_loaded_together() -> None:
     await turns.take_turn()
 
     assert len(turns.dispatched) == 200
-    said = [mail.said for mail in turns.dispatched]
+    said = [mail.rendered for mail in turns.dispatched]
     assert {one.html for one in said if one is not None} == {"<p>Hello Ann</p>"}
 
 

@@ -78,10 +78,10 @@ def sending_one(model: type[AnyMessage]) -> Callable[[RequestContext], Awaitable
         ready = await prepare_email(call, await call.in_turn(message.to_mail))
 
         async def answer() -> Response:
-            return await _told(call, message, await accept_in_transaction(call, ready))
+            return await _response(call, message, await accept_in_transaction(call, ready))
 
         if call.idempotency_key is None:
-            return await _told(call, message, await accepted(call, ready))
+            return await _response(call, message, await accepted(call, ready))
         return await respond_once(call, call.idempotency_key, document, answering=answer)
 
     return send
@@ -121,7 +121,7 @@ def _wanted(message: AnyMessage | InvalidField) -> Wanted | InvalidField:
         return exc
 
 
-async def _told(call: RequestContext, message: AnyMessage, sent: Sent) -> Response:
+async def _response(call: RequestContext, message: AnyMessage, sent: Sent) -> Response:
     document = outcome(message, sent, await _suppressed(call, [message], [sent]))
     return json_answer(document, status=UNPROCESSABLE if document["ErrorCode"] else 200)
 

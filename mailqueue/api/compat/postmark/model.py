@@ -49,7 +49,7 @@ class NotForSending(NoStream):
     """The stream receives only."""
 
 
-class _Given(StrictRequestModel):
+class _PascalModel(StrictRequestModel):
     model_config = ConfigDict(alias_generator=to_pascal)
 
     @model_validator(mode="before")
@@ -60,14 +60,14 @@ class _Given(StrictRequestModel):
         return document
 
 
-class Header(_Given):
+class Header(_PascalModel):
     """A header field."""
 
     name: StorableText
     value: StorableText
 
 
-class PostmarkFile(_Given):
+class PostmarkFile(_PascalModel):
     """A file in base64; the HTML shows one with a ContentID."""
 
     name: StorableText
@@ -88,7 +88,7 @@ class PostmarkFile(_Given):
 
 
 @with_option_fields(Api.POSTMARK)
-class _Message(_Given):
+class _Message(_PascalModel):
     """Fields of every message."""
 
     sender: StorableText = Field(alias="From")

@@ -192,7 +192,7 @@ async def _span(call: RequestContext, conn: Conn, query: PostmarkVisitDays) -> T
         if until is None:
             until = now if since is None else max(now, since + _DAY)
         since = since or until - ALL_TIME
-        return await spans.asked(
+        return await spans.requested_span(
             conn, since, until, str(EASTERN), project_id=call.caller.project_id
         )
     except (InvalidField, OverflowError) as exc:

@@ -143,7 +143,7 @@ async def _span(call: RequestContext, conn: Conn, query: MetricsQuery) -> TimeSp
     else:
         since = max(until, datetime.min.replace(tzinfo=UTC) + _WITHOUT_START) - _WITHOUT_START
     try:
-        return await spans.asked(
+        return await spans.requested_span(
             conn, since, until, query.timezone, project_id=call.caller.project_id
         )
     except InvalidField as exc:

@@ -232,10 +232,10 @@ def _help(wrong: Wrong) -> str | None:
     return f"{HELP}#message.{named}"
 
 
-def rates(standing: BucketState) -> RawHeaders:
+def rates(bucket: BucketState) -> RawHeaders:
     """Return SendGrid's rate limit headers."""
     return [
-        (b"x-ratelimit-reset", b"%d" % (time.time() + standing.full_seconds)),
-        (b"x-ratelimit-limit", b"%d" % standing.limit),
-        (b"x-ratelimit-remaining", b"%d" % standing.left),
+        (b"x-ratelimit-reset", b"%d" % (time.time() + bucket.full_seconds)),
+        (b"x-ratelimit-limit", b"%d" % bucket.limit),
+        (b"x-ratelimit-remaining", b"%d" % bucket.left),
     ]

@@ -188,7 +188,9 @@ async def days_of(call: RequestContext, conn: Conn, query: SendGridDays, bucket:
     try:
         now = await current_time(conn)
         end = max(now, since + _DAY) if until is None else until + _DAY
-        span = await spans.asked(conn, since, end, "UTC", project_id=call.caller.project_id)
+        span = await spans.requested_span(
+            conn, since, end, "UTC", project_id=call.caller.project_id
+        )
         return await spans.whole(conn, span, bucket)
     except (InvalidField, OverflowError) as exc:
         why = exc.why if isinstance(exc, InvalidField) else "is too late"

@@ -94,7 +94,7 @@ class Bodies:
                     least=MAX_AT_ONCE // UNIT_BYTES,
                 )
             except RateLimitExceeded as exc:
-                most = exc.standing.limit * UNIT_BYTES // (1024 * 1024)
+                most = exc.bucket.limit * UNIT_BYTES // (1024 * 1024)
                 raise TooManyRequests(
                     f"{what} may send {most} MiB of large requests in {WINDOW_SECONDS} s",
                     exc.retry_after,

@@ -62,7 +62,7 @@ def rendered(
         try:
             parts[name] = None if template is None else template.render(line.values)
         except _RENDERING as exc:
-            return BadLine(line.number, _said(exc), name)
+            return BadLine(line.number, _error_text(exc), name)
     return NewEmail(
         recipient=_mailbox(line),
         subject=parts["subject"] or "",
@@ -83,7 +83,7 @@ def _compiled(name: str, source: str, *, is_html: bool) -> Template:
         raise InvalidField(name, f"line {exc.lineno}: {exc.message}") from None
 
 
-def _said(exc: Exception) -> str:
+def _error_text(exc: Exception) -> str:
     return " ".join(str(exc).split()) or type(exc).__name__
 
 
