@@ -120,23 +120,13 @@ END $$;
 COMMENT ON FUNCTION mailqueue.ab_test_variant(mailqueue.ab_tests, jsonb, jsonb) IS
     'A variant of a test with its contents, and the category of its template.';
 
-CREATE OR REPLACE FUNCTION mailqueue.create_ab_test(p_project text, p_test jsonb, p_by text DEFAULT session_user)
-RETURNS uuid
-LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION mailqueue.check_ab_test_fields(p_test jsonb) RETURNS void
+LANGUAGE plpgsql
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
 DECLARE
-    c_max_unfinished CONSTANT integer := 100;                -- tests of a project
-    t mailqueue.ab_tests;
-    v record;
-    v_variants mailqueue.ab_test_variants[] := '{}';
     v_key text;
-    v_common jsonb;
-    v_one jsonb;
-    q mailqueue.email_queue;
 BEGIN
-    t.project_id := mailqueue.project_taking(p_project);
-    PERFORM mailqueue.check_tenant(t.project_id);
     IF jsonb_typeof(p_test) IS DISTINCT FROM 'object' THEN
         PERFORM mailqueue.refuse('test', 'an object is needed');
     END IF;
@@ -151,9 +141,8 @@ BEGIN
             PERFORM mailqueue.refuse(v_key, 'a string is needed');
         END IF;
     END LOOP;
-    t.name := coalesce(p_test ->> 'name', '');
-    PERFORM mailqueue.check_text('name', t.name, 200);
-    IF t.name = '' THEN
+    PERFORM mailqueue.check_text('name', coalesce(p_test ->> 'name', ''), 200);
+    IF coalesce(p_test ->> 'name', '') = '' THEN
         PERFORM mailqueue.refuse('name', 'is needed');
     ELSIF jsonb_typeof(coalesce(p_test -> 'options', '{}')) <> 'object' THEN
         PERFORM mailqueue.refuse('options', 'an object is needed');
@@ -161,6 +150,44 @@ BEGIN
           OR jsonb_array_length(p_test -> 'variants') NOT BETWEEN 2 AND 4 THEN
         PERFORM mailqueue.refuse('variants', 'a list of 2 to 4 is needed');
     END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_ab_test_fields(jsonb) IS
+    'Raise an error (22023) for unknown fields of a test and those of a wrong type, and without a name or variants.';
+
+-- The metric needs its tracking: mail of the test has it switched on.
+CREATE OR REPLACE FUNCTION mailqueue.ab_test_options(p_options jsonb, p_metric text, p_is_test boolean) RETURNS jsonb
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_key text;
+BEGIN
+    FOREACH v_key IN ARRAY ARRAY['cc', 'bcc', 'also_to', 'idempotency_key', 'variables', 'language', 'template',
+                                 'recipient', 'subject', 'html', 'text'] LOOP
+        IF p_options ? v_key THEN
+            PERFORM mailqueue.refuse(v_key, 'is not an option of the mail of a test');
+        END IF;
+    END LOOP;
+    v_key := CASE p_metric WHEN 'open_rate' THEN 'track_opens' ELSE 'track_clicks' END;
+    IF p_options -> v_key = 'false' THEN
+        PERFORM mailqueue.refuse(v_key, format('is needed for the metric %s', p_metric));
+    END IF;
+    RETURN p_options || jsonb_build_object(v_key, true)
+        || CASE WHEN p_is_test THEN '{"is_test": true}' ELSE '{}' END::jsonb;
+END $$;
+COMMENT ON FUNCTION mailqueue.ab_test_options(jsonb, text, boolean) IS
+    'Options of the mail of a test, with the tracking that its metric needs. Raises 22023 for those it may not have.';
+
+CREATE OR REPLACE FUNCTION mailqueue.read_ab_test(p_project uuid, p_test jsonb) RETURNS mailqueue.ab_tests
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    t mailqueue.ab_tests;
+BEGIN
+    PERFORM mailqueue.check_ab_test_fields(p_test);
+    t.project_id := p_project;
+    t.name := p_test ->> 'name';
     t.metric := mailqueue.ab_test_word(p_test, 'metric', '{open_rate,click_rate}');
     t.if_none := mailqueue.ab_test_word(p_test, 'if_none', '{first,shares}');
     t.alpha := mailqueue.ab_test_number(p_test, 'alpha', 0.05, 0.0001, 0.5, false);
@@ -171,18 +198,29 @@ BEGIN
     t.options := jsonb_strip_nulls(coalesce(p_test -> 'options', '{}'));
     t.is_test := coalesce(t.options -> 'is_test' = 'true', mailqueue.mode(), false);
     PERFORM mailqueue.check_mode(t.is_test);
-    FOREACH v_key IN ARRAY ARRAY['cc', 'bcc', 'also_to', 'idempotency_key', 'variables', 'language', 'template',
-                                 'recipient', 'subject', 'html', 'text'] LOOP
-        IF t.options ? v_key THEN
-            PERFORM mailqueue.refuse(v_key, 'is not an option of the mail of a test');
-        END IF;
-    END LOOP;
-    v_key := CASE t.metric WHEN 'open_rate' THEN 'track_opens' ELSE 'track_clicks' END;
-    IF t.options -> v_key = 'false' THEN
-        PERFORM mailqueue.refuse(v_key, format('is needed for the metric %s', t.metric));
-    END IF;
-    t.options := t.options || jsonb_build_object(v_key, true)
-        || CASE WHEN t.is_test THEN '{"is_test": true}' ELSE '{}' END::jsonb;
+    t.options := mailqueue.ab_test_options(t.options, t.metric, t.is_test);
+    RETURN t;
+END $$;
+COMMENT ON FUNCTION mailqueue.read_ab_test(uuid, jsonb) IS
+    'The test that a caller describes, without its variants. Raises 22023 naming the field.';
+
+CREATE OR REPLACE FUNCTION mailqueue.create_ab_test(p_project text, p_test jsonb, p_by text DEFAULT session_user)
+RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    c_max_unfinished CONSTANT integer := 100;                -- tests of a project
+    t mailqueue.ab_tests;
+    v record;
+    v_variants mailqueue.ab_test_variants[] := '{}';
+    v_common jsonb;
+    v_one jsonb;
+    q mailqueue.email_queue;
+BEGIN
+    t.project_id := mailqueue.project_taking(p_project);
+    PERFORM mailqueue.check_tenant(t.project_id);
+    t := mailqueue.read_ab_test(t.project_id, p_test);
     v_common := jsonb_build_object('subject', p_test -> 'subject', 'html', p_test -> 'html', 'text', p_test -> 'text',
                                    'template', p_test -> 'template', 'language', p_test -> 'language');
     FOR v_one IN SELECT x.value FROM jsonb_array_elements(p_test -> 'variants') AS x LOOP

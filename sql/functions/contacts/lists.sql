@@ -9,6 +9,62 @@ $$;
 COMMENT ON FUNCTION mailqueue.contact_list_settings(mailqueue.contact_lists) IS
     'The fields of a list that can be changed.';
 
+CREATE OR REPLACE FUNCTION mailqueue.check_contact_list_fields(p_name text, p_given jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_none mailqueue.contact_lists;
+    v_name text;
+BEGIN
+    IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9_-]{0,62}$' THEN
+        PERFORM mailqueue.refuse('name', format('%s is not a name: lower-case letters, digits, - and _',
+                                                coalesce(to_json(left(p_name, 100))::text, 'null')));
+    ELSIF jsonb_typeof(p_given) IS DISTINCT FROM 'object' THEN
+        PERFORM mailqueue.refuse('list', 'an object of fields is needed');
+    END IF;
+    SELECT g.key INTO v_name FROM jsonb_each(p_given) AS g
+     WHERE NOT mailqueue.contact_list_settings(v_none) ? g.key LIMIT 1;
+    IF v_name IS NOT NULL THEN
+        PERFORM mailqueue.refuse(left(v_name, 100), 'a list has no such field');
+    END IF;
+    SELECT g.key INTO v_name FROM jsonb_each(p_given) AS g
+     WHERE jsonb_typeof(g.value) NOT IN ('string', 'null') LIMIT 1;
+    IF v_name IS NOT NULL THEN
+        PERFORM mailqueue.refuse(v_name, 'a string is needed');
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_contact_list_fields(text, jsonb) IS
+    'Raise an error (22023) for a name that a list may not have, and for unknown fields or values that are no strings.';
+
+CREATE OR REPLACE FUNCTION mailqueue.check_contact_list(p_project uuid, p_list mailqueue.contact_lists) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+BEGIN
+    PERFORM mailqueue.check_text('description', p_list.description, 500);
+    IF p_list.condition IS NOT NULL THEN
+        PERFORM mailqueue.check_event_path('condition', p_list.condition);
+    END IF;
+    IF p_list.opt_in NOT IN ('none', 'recorded', 'confirmed') THEN
+        PERFORM mailqueue.refuse('opt_in', format('none, recorded or confirmed, got %s',
+                                                  to_json(left(p_list.opt_in, 100))));
+    ELSIF p_list.opt_in = 'confirmed' AND p_list.condition IS NOT NULL THEN
+        PERFORM mailqueue.refuse('opt_in', 'contacts confirm that they were added, and a list with a condition has '
+                                           'none that were: choose recorded');
+    END IF;
+    IF p_list.confirm_template IS NOT NULL THEN
+        BEGIN
+            PERFORM mailqueue.list_contents(p_project, jsonb_build_object('template', p_list.confirm_template),
+                                            '{"list": {}}');
+        EXCEPTION WHEN invalid_parameter_value THEN
+            PERFORM mailqueue.refuse('confirm_template', SQLERRM);
+        END;
+    END IF;
+END $$;
+COMMENT ON FUNCTION mailqueue.check_contact_list(uuid, mailqueue.contact_lists) IS
+    'Raise an error (22023) naming the field of a list whose value is invalid.';
+
 -- p_given has fields of contact_list_settings(); those that are absent stay as they are.
 CREATE OR REPLACE FUNCTION mailqueue.put_contact_list(p_project uuid, p_name text, p_given jsonb,
     p_must_be_new boolean, p_by text DEFAULT session_user)
@@ -20,26 +76,10 @@ DECLARE
     c_max_lists CONSTANT integer := 1000;                    -- of a project
     v_old mailqueue.contact_lists;
     v_new mailqueue.contact_lists;
-    v_name text;
     v_is_test boolean := coalesce(mailqueue.mode(), false);
 BEGIN
     PERFORM mailqueue.check_tenant(p_project);
-    IF coalesce(p_name, '') !~ '^[a-z0-9][a-z0-9_-]{0,62}$' THEN
-        PERFORM mailqueue.refuse('name', format('%s is not a name: lower-case letters, digits, - and _',
-                                                coalesce(to_json(left(p_name, 100))::text, 'null')));
-    ELSIF jsonb_typeof(p_given) IS DISTINCT FROM 'object' THEN
-        PERFORM mailqueue.refuse('list', 'an object of fields is needed');
-    END IF;
-    SELECT g.key INTO v_name FROM jsonb_each(p_given) AS g
-     WHERE NOT mailqueue.contact_list_settings(v_old) ? g.key LIMIT 1;
-    IF v_name IS NOT NULL THEN
-        PERFORM mailqueue.refuse(left(v_name, 100), 'a list has no such field');
-    END IF;
-    SELECT g.key INTO v_name FROM jsonb_each(p_given) AS g
-     WHERE jsonb_typeof(g.value) NOT IN ('string', 'null') LIMIT 1;
-    IF v_name IS NOT NULL THEN
-        PERFORM mailqueue.refuse(v_name, 'a string is needed');
-    END IF;
+    PERFORM mailqueue.check_contact_list_fields(p_name, p_given);
     -- Serialised: two concurrent inserts must not both be the last that is allowed, nor both be new.
     PERFORM mailqueue.lock_key('contact lists ' || p_project);
     SELECT * INTO v_old FROM mailqueue.contact_lists AS o
@@ -48,26 +88,8 @@ BEGIN
         RETURN;
     END IF;
     v_new := jsonb_populate_record(v_old, p_given);
-    PERFORM mailqueue.check_text('description', v_new.description, 500);
-    IF v_new.condition IS NOT NULL THEN
-        PERFORM mailqueue.check_event_path('condition', v_new.condition);
-    END IF;
     v_new.opt_in := coalesce(v_new.opt_in, 'none');
-    IF v_new.opt_in NOT IN ('none', 'recorded', 'confirmed') THEN
-        PERFORM mailqueue.refuse('opt_in', format('none, recorded or confirmed, got %s',
-                                                  to_json(left(v_new.opt_in, 100))));
-    ELSIF v_new.opt_in = 'confirmed' AND v_new.condition IS NOT NULL THEN
-        PERFORM mailqueue.refuse('opt_in', 'contacts confirm that they were added, and a list with a condition has '
-                                           'none that were: choose recorded');
-    END IF;
-    IF v_new.confirm_template IS NOT NULL THEN
-        BEGIN
-            PERFORM mailqueue.list_contents(p_project, jsonb_build_object('template', v_new.confirm_template),
-                                            '{"list": {}}');
-        EXCEPTION WHEN invalid_parameter_value THEN
-            PERFORM mailqueue.refuse('confirm_template', SQLERRM);
-        END;
-    END IF;
+    PERFORM mailqueue.check_contact_list(p_project, v_new);
     IF v_old.id IS NULL THEN
         IF (SELECT count(*) >= c_max_lists FROM mailqueue.contact_lists AS o WHERE o.project_id = p_project) THEN
             PERFORM mailqueue.refuse('name', format('a project may have %s lists', c_max_lists));

@@ -43,18 +43,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION mailqueue.wrong_reservations() IS 'Limits whose reserved count differs from the claimed mail.';
 
-CREATE OR REPLACE FUNCTION mailqueue.health_of_stock() RETURNS TABLE (name text, state text, found text, fix text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
+CREATE OR REPLACE FUNCTION mailqueue.health_of_held_mail() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
-SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_now timestamptz := clock_timestamp();
-    v_told text[]; v_name text; v_count bigint; v_doubt bigint;
-    v_chosen bigint; v_since timestamptz; v_days integer; v_worst bigint;
+    v_name text; v_count bigint; v_doubt bigint; v_chosen bigint; v_since timestamptz;
     v_most integer := greatest(10000, mailqueue.system_number('held_alarm') + 1);
-    b record;
 BEGIN
     SELECT count(*) FILTER (WHERE h.unknowns = 0 AND NOT h.is_chosen), count(*) FILTER (WHERE h.unknowns > 0),
            count(*) FILTER (WHERE h.unknowns = 0 AND h.is_chosen), min(h.created_at)
@@ -90,16 +86,20 @@ BEGIN
                                  mailqueue.count_words(v_count, 'mail'), v_name) END,
         CASE WHEN v_count > 0 THEN 'mailqueue why ID of a mail behind it names it; mailqueue email requeue ID, or '
                                    'mailqueue project change ' || v_name || ' --ordering-on-failure continue' END;
+END $$;
+COMMENT ON FUNCTION mailqueue.health_of_held_mail() IS
+    'Rows of view health: mail that is held, in doubt, or waits in order behind mail that failed.';
 
-    SELECT array_agg(format('limit %s on %s: %s reserved, %s claimed', w.limit_id, w.day, w.reserved, w.claimed)
-                     ORDER BY w.day, w.limit_id)
-      INTO v_told FROM mailqueue.wrong_reservations() AS w;
-    RETURN QUERY SELECT 'reservations', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
-        coalesce(mailqueue.some_words(v_told), 'what limits have reserved is what workers hold'),
-        CASE WHEN v_told IS NOT NULL
-                  THEN 'claimed mail or counters were changed by hand: undo that; until midnight limits may be off by '
-                       'as much' END;
-
+CREATE OR REPLACE FUNCTION mailqueue.health_of_books() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_count bigint; v_days integer;
+    b record;
+BEGIN
     SELECT c.checked_at, c.faults INTO b FROM mailqueue.book_checks AS c;
     SELECT v_now::date - min(a.day) INTO v_days FROM mailqueue.accepted_days AS a WHERE isfinite(a.day);
     v_count := CASE WHEN coalesce(b.checked_at < v_now - mailqueue.system_interval('books_warning'),
@@ -115,22 +115,19 @@ BEGIN
         CASE WHEN cardinality(b.faults) > 0
                   THEN 'see mailqueue verify; restore the rows from a backup and find who changed them'
              WHEN v_count > 0 THEN 'run mailqueue verify from cron' END;
+END $$;
+COMMENT ON FUNCTION mailqueue.health_of_books() IS
+    'The row of view health about the comparison of mail accepted with mail accounted for.';
 
-    IF pg_is_in_recovery() THEN
-        v_count := 0;  -- the table is unlogged: empty on a standby
-    ELSE
-        SELECT count(*) INTO v_count FROM mailqueue.waiters AS x LEFT JOIN mailqueue.workers AS w ON w.id = x.worker_id
-         WHERE w.id IS NULL OR w.stopped_at IS NOT NULL OR w.lost_at IS NOT NULL
-            OR w.beat_at < v_now - interval '10 min';
-    END IF;
-    RETURN QUERY SELECT 'waiters', CASE v_count WHEN 0 THEN 'ok' ELSE 'warning' END,
-        CASE v_count WHEN 0 THEN 'every worker that waits for a NOTIFY is running'
-             ELSE mailqueue.count_words(v_count, 'worker')
-                          || CASE v_count WHEN 1 THEN ' that ended still waits' ELSE ' that ended still wait' END
-                          || ' for a NOTIFY, which slows commits' END,
-        CASE WHEN v_count > 0
-                  THEN 'start a worker, which declares silent ones lost, or run DELETE FROM mailqueue.waiters' END;
-
+CREATE OR REPLACE FUNCTION mailqueue.health_of_partitions() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_told text[]; v_count bigint; v_days integer; v_worst bigint;
+BEGIN
     SELECT min(coalesce(e.until, '-infinity'::date)
                - (v_now AT TIME ZONE 'UTC')::date) FILTER (WHERE e.until IS NOT NULL),
            count(*) FILTER (WHERE e.until IS NULL),
@@ -149,7 +146,45 @@ BEGIN
              ELSE format('made ahead for %s days', v_days) END,
         CASE WHEN v_count > 0 OR v_days < v_worst
                   THEN 'start a worker, which makes them, or run SELECT mailqueue.ensure_partitions(3)' END;
+END $$;
+COMMENT ON FUNCTION mailqueue.health_of_partitions() IS
+    'The row of view health about partitions that are made ahead.';
 
+CREATE OR REPLACE FUNCTION mailqueue.health_of_stock() RETURNS TABLE (name text, state text, found text, fix text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, mailqueue, pg_temp
+SET jit = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_told text[]; v_count bigint; v_worst bigint;
+BEGIN
+    RETURN QUERY SELECT * FROM mailqueue.health_of_held_mail();
+    SELECT array_agg(format('limit %s on %s: %s reserved, %s claimed', w.limit_id, w.day, w.reserved, w.claimed)
+                     ORDER BY w.day, w.limit_id)
+      INTO v_told FROM mailqueue.wrong_reservations() AS w;
+    RETURN QUERY SELECT 'reservations', CASE WHEN v_told IS NULL THEN 'ok' ELSE 'alarm' END,
+        coalesce(mailqueue.some_words(v_told), 'what limits have reserved is what workers hold'),
+        CASE WHEN v_told IS NOT NULL
+                  THEN 'claimed mail or counters were changed by hand: undo that; until midnight limits may be off by '
+                       'as much' END;
+    RETURN QUERY SELECT * FROM mailqueue.health_of_books();
+    IF pg_is_in_recovery() THEN
+        v_count := 0;  -- the table is unlogged: empty on a standby
+    ELSE
+        SELECT count(*) INTO v_count FROM mailqueue.waiters AS x LEFT JOIN mailqueue.workers AS w ON w.id = x.worker_id
+         WHERE w.id IS NULL OR w.stopped_at IS NOT NULL OR w.lost_at IS NOT NULL
+            OR w.beat_at < v_now - interval '10 min';
+    END IF;
+    RETURN QUERY SELECT 'waiters', CASE v_count WHEN 0 THEN 'ok' ELSE 'warning' END,
+        CASE v_count WHEN 0 THEN 'every worker that waits for a NOTIFY is running'
+             ELSE mailqueue.count_words(v_count, 'worker')
+                          || CASE v_count WHEN 1 THEN ' that ended still waits' ELSE ' that ended still wait' END
+                          || ' for a NOTIFY, which slows commits' END,
+        CASE WHEN v_count > 0
+                  THEN 'start a worker, which declares silent ones lost, or run DELETE FROM mailqueue.waiters' END;
+    RETURN QUERY SELECT * FROM mailqueue.health_of_partitions();
     v_worst := mailqueue.system_number('dead_rows_warning');
     SELECT array_agg(format('%s has %s dead rows', d.name, d.dead) ORDER BY d.dead DESC), max(d.dead)
       INTO v_told, v_count

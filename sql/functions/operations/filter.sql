@@ -13,8 +13,6 @@ AS $$
 #variable_conflict use_column
 DECLARE
     f record;
-    v_lane text[];
-    v_priority integer;
     v_project uuid;
 BEGIN
     IF p_filter IS NULL OR jsonb_typeof(p_filter) <> 'object' THEN
@@ -50,23 +48,7 @@ BEGIN
                                          format('1 to 998 characters are needed, got %s', length(f.text)));
             END IF;
             subject := lower(f.text);
-        WHEN 'lane' THEN
-            v_lane := regexp_match(f.text, '^([a-z0-3]+)(?:/(.+))?$');
-            v_priority := mailqueue.priority_named(v_lane[1]);
-            IF v_priority IS NULL THEN
-                PERFORM mailqueue.refuse('lane',
-                                         format('critical, high, normal or low, and a route if wanted (high/relay), '
-                                                'got %s',
-                                                to_json(left(f.text, 200))));
-            END IF;
-            lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
-                            WHERE l.project_id = v_project AND l.priority = v_priority
-                              AND (v_lane[2] IS NULL
-                                   OR coalesce(l.home_route, l.route) = CASE v_lane[2] WHEN 'default' THEN ''
-                                                                                       ELSE v_lane[2] END));
-            IF lanes = '{}' THEN
-                PERFORM mailqueue.refuse('lane', format('this project has no route %s', to_json(left(v_lane[2], 100))));
-            END IF;
+        WHEN 'lane' THEN lanes := mailqueue.lanes_named(v_project, f.text);
         WHEN 'sender' THEN
             SELECT a.id INTO sender_id FROM mailqueue.sender_accounts AS a
              WHERE a.project_id = v_project AND a.name = f.text;
@@ -86,6 +68,33 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION mailqueue.read_filter(jsonb, timestamptz) IS
     'A filter of mails as conditions; raises 22023 for unknown keys and invalid values, naming the key.';
+
+CREATE OR REPLACE FUNCTION mailqueue.lanes_named(p_project uuid, p_text text) RETURNS integer[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, mailqueue, pg_temp
+AS $$
+DECLARE
+    v_lane text[] := regexp_match(p_text, '^([a-z0-3]+)(?:/(.+))?$');
+    v_priority integer := mailqueue.priority_named(v_lane[1]);
+    v_lanes integer[];
+BEGIN
+    IF v_priority IS NULL THEN
+        PERFORM mailqueue.refuse('lane',
+                                 format('critical, high, normal or low, and a route if wanted (high/relay), got %s',
+                                        to_json(left(p_text, 200))));
+    END IF;
+    v_lanes := ARRAY(SELECT l.id FROM mailqueue.lanes AS l
+                      WHERE l.project_id = p_project AND l.priority = v_priority
+                        AND (v_lane[2] IS NULL
+                             OR coalesce(l.home_route, l.route) = CASE v_lane[2] WHEN 'default' THEN ''
+                                                                                 ELSE v_lane[2] END));
+    IF v_lanes = '{}' THEN
+        PERFORM mailqueue.refuse('lane', format('this project has no route %s', to_json(left(v_lane[2], 100))));
+    END IF;
+    RETURN v_lanes;
+END $$;
+COMMENT ON FUNCTION mailqueue.lanes_named(uuid, text) IS
+    'Ids of the lanes of a project that a filter names: a priority, and its route if wanted. Raises 22023 naming lane.';
 
 CREATE OR REPLACE FUNCTION mailqueue.priority_named(p_word text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
