@@ -8,8 +8,8 @@ from mailqueue.admin import events as finding
 from mailqueue.admin.events import Search
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.admin import AdminEvent
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField

@@ -20,11 +20,11 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened, opened, run
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples
 from mailqueue.cli.support.progress import progress
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.contract.exports import DataExport, ExportFormat, ExportKind
 from mailqueue.db.fetch import Conn
 from mailqueue.projects import manage

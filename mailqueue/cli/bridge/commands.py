@@ -11,10 +11,10 @@ from mailqueue.bridge.model import LetterFilter
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.contract.automation.bridge import (
     BrokerQueues,
     BrokerQueueState,

@@ -16,10 +16,10 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.contacts import contacts
 from mailqueue.contacts.model import ContactFilter
 from mailqueue.contract.contacts import Contact, ContactDetail, RemovedContact

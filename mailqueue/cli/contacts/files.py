@@ -16,10 +16,10 @@ from mailqueue.cli.imports.following import (
 )
 from mailqueue.cli.support.answer import json_option, print_message
 from mailqueue.cli.support.app import opened, run
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.output import examples
 from mailqueue.cli.support.progress import progress
 from mailqueue.cli.support.seekable import seekable
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contacts import exporting
 from mailqueue.contacts.importing import import_contacts
 from mailqueue.contacts.model import ContactTally

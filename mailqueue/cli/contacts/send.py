@@ -8,8 +8,8 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.output import examples, show
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contacts import lists
 from mailqueue.contacts.sends import sending
 from mailqueue.contacts.sends.model import ListSend

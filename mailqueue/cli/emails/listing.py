@@ -9,10 +9,10 @@ import click
 
 from mailqueue.cli.support.answer import execute, json_option, print_result
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.instants import PastInstant
 from mailqueue.cli.support.output import Column, examples, table
 from mailqueue.cli.support.paging import read_page
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.emails import ListedEmail
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField

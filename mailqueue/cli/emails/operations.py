@@ -15,9 +15,9 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.background import BackgroundOperation
 from mailqueue.operations import background
 from mailqueue.projects import manage as projects_manage

@@ -11,10 +11,10 @@ from mailqueue.cli.inbox.events import deliver, inbox, print_deliveries, replay
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, facts
 from mailqueue.cli.support.paging import read_page
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.automation.inbox import InboxEventDetail
 from mailqueue.contract.emails import RecipientEvent, RecordedEvent
 from mailqueue.contract.operations import Notice

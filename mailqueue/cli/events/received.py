@@ -7,8 +7,8 @@ import click
 
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_message, print_rows
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.operations import RequestSummary, RetriedRequests
 from mailqueue.core.providers import NAMES_WITH_EVENTS
 from mailqueue.inbound import requests

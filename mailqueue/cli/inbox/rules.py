@@ -16,10 +16,10 @@ from mailqueue.cli.inbox.options import (
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contract.automation.inbox import EventRule, EventRules, RuleTrial
 from mailqueue.core.errors import InvalidField
 from mailqueue.inbox import rules

@@ -11,8 +11,8 @@ from mailqueue.audit import search as audit_search
 from mailqueue.audit.model import AuditSearch
 from mailqueue.cli.support.answer import execute, json_option, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.contract.page import Page
 from mailqueue.contract.projects import AuditEvent
 from mailqueue.core.errors import InvalidField

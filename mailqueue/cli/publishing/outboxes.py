@@ -9,10 +9,10 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, Command, examples, show
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contract.automation.publishing import Outbox, Outboxes, OutboxTransport
 from mailqueue.projects.ids import project_id_of
 from mailqueue.publishing import outboxes

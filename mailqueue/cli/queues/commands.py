@@ -7,9 +7,9 @@ import click
 from mailqueue.cli.queues.view import CHANGED, KEYS, ROWS, print_row
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_result, print_rows
-from mailqueue.cli.support.common_options import limit_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.shared_options import limit_option
 from mailqueue.core.queues.registry import QUEUES
 from mailqueue.operations import queues
 

@@ -16,8 +16,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.output import Column, examples, facts, show, table
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.contract.automation.sequences import (
     Enrolled,
     EnrolledList,

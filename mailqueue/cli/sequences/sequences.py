@@ -15,10 +15,10 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples, show
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contract.automation.sequences import (
     ContactSequence,
     ContactSequences,

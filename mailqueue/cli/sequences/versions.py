@@ -13,8 +13,8 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contract.automation.sequences import (
     ContactSequence,
     MovedEnrollments,

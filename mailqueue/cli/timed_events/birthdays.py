@@ -8,10 +8,10 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import examples
+from mailqueue.cli.support.shared_options import project_option
 from mailqueue.contract.automation.timed_events import BirthdayRule, LeapDay
 from mailqueue.projects.ids import project_id_of
 from mailqueue.timed_events import birthdays

@@ -12,11 +12,11 @@ import click
 from mailqueue.cli.support.actor import operator
 from mailqueue.cli.support.answer import execute, json_option, print_facts, print_rows
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.confirmation import asks_first
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.instants import EXAMPLE, instant_of
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.contract.automation.timed_events import PutTimedEvent, TimedEvent, TimedEventStatus
 from mailqueue.contract.page import Page
 from mailqueue.core.errors import InvalidField

@@ -13,9 +13,9 @@ from mailqueue.cli.support.answer import (
     print_rows,
 )
 from mailqueue.cli.support.app import Opened
-from mailqueue.cli.support.common_options import limit_option, project_option
 from mailqueue.cli.support.groups import CommandGroup
 from mailqueue.cli.support.output import Column, examples
+from mailqueue.cli.support.shared_options import limit_option, project_option
 from mailqueue.cli.watch.options import (
     id_argument,
     pairs_of,
