@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from psycopg.types.json import Jsonb
 
+from mailqueue.mail.correlation import correlation_of
 from mailqueue.mail.model import Ending, SendOutcome
 from mailqueue.mail.send import correlated
-from mailqueue.mail.send.correlated import MAX_ERROR_CHARACTERS, CorrelationLog, correlation_of
+from mailqueue.mail.send.correlated import MAX_ERROR_CHARACTERS, CorrelationLog
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.adapters.sending.fake import FakeReply, fake
@@ -105,7 +106,7 @@ async def test_ids_go_from_the_event_to_the_mail_its_log_and_its_webhooks(
     ids=["none", "array", "others", "types", "texts", "address", "all"],
 )
 def test_only_what_is_an_id_is_logged(data: Any, ids: dict[str, str]) -> None:
-    assert correlation_of(claimed(custom_data=data)) == ids
+    assert correlation_of(data) == ids
 
 
 def test_each_claim_has_one_outcome_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Accept the mail of compatible APIs by the rules of POST /v1/send."""
 
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from mailqueue.api.http.context import RequestContext
@@ -13,6 +14,7 @@ from mailqueue.contract.sending import Sent
 from mailqueue.core.errors import InputError, InvalidField, NotFound
 from mailqueue.mail.accept.acceptance import AcceptResult, statements_of
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.log_lines import log_emails
 from mailqueue.templates import versions, writing
 from mailqueue.templates.accepting import ChosenVersion
 
@@ -184,6 +186,9 @@ async def accept_all(
                     if is_strict and isinstance(result, InvalidField):
                         raise OneRefused(index, result)
                     judged[index] = result
+    mails = list(emails.values())
+    results = [judged[index] for index in emails]
+    call.once_committed(partial(log_emails, call.caller.project, mails, results))
     made = next((one.id for one in judged.values() if isinstance(one, Sent)), None)
     if made is not None:
         call.name_after(made)

@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
+from functools import partial
 
 from mailqueue.api.compat import store as compat_store
 from mailqueue.api.compat.accepting import OneRefused, Wanted, prepare_emails
@@ -17,6 +17,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import statements_of
 from mailqueue.mail.accept.attachments import NewFile, keep
 from mailqueue.mail.accept.enqueue import NewEmail, split
+from mailqueue.mail.accept.log_lines import log_emails
 from mailqueue.mail.accept.shares import MAX_OF_MAIL
 
 MAX_CHARACTERS = 256 * 1024 * 1024
@@ -45,7 +46,7 @@ async def accept_together(
             raise OneRefused(0, exc) from None
     places, emails = await call.in_turn(lambda: _emails(call, ready))
     sent: dict[int, Sent] = {}
-    ids: list[UUID] = []
+    made: list[Sent] = []
     project = call.caller.project
     async with call.connection() as conn:
         for group in statements_of(zip(places, emails, strict=True)):
@@ -56,10 +57,12 @@ async def accept_together(
                 if isinstance(result, InvalidField):
                     raise OneRefused(place, result)
                 sent.setdefault(place, result)
-                ids.append(result.id)
+                made.append(result)
         owner, subject = call.caller.project_id, emails[0].subject
+        ids = [one.id for one in made]
         await compat_store.keep_batch(conn, owner, ids, subject=subject, by=call.by)
-    call.name_after(ids[0])
+    call.name_after(made[0].id)
+    call.once_committed(partial(log_emails, project, emails, made))
     return list(sent.values())
 
 

@@ -34,6 +34,7 @@ class RequestContext:
 
     __slots__ = (
         "_admin",
+        "_after_commit",
         "_caller",
         "_conn",
         "_has_share",
@@ -66,6 +67,7 @@ class RequestContext:
         self.size = self.values = 0
         self.is_read_only = is_read_only
         self._conn: Conn | None = None
+        self._after_commit: list[Callable[[], None]] = []
         self._has_share = False
 
     @property
@@ -203,12 +205,30 @@ class RequestContext:
             finally:
                 self._has_share = False
 
+    def once_committed(self, work: Callable[[], None]) -> None:
+        """Run work once what the request has stored so far is committed; never if it is not.
+
+        Call it after a block of `connection`, not within.
+        """
+        if self._conn is None:
+            work()
+        else:
+            self._after_commit.append(work)
+
     @asynccontextmanager
     async def in_one_transaction(self) -> AsyncIterator[Conn]:
         """Use one connection for the whole call; for the code around handlers."""
+        outer = self._conn
         async with self.connection() as conn:
             self._conn = conn
             try:
                 yield conn
+            except BaseException:
+                self._after_commit.clear()
+                raise
             finally:
-                self._conn = None
+                self._conn = outer
+        if outer is None:
+            works, self._after_commit = self._after_commit, []
+            for work in works:
+                work()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -23,6 +24,7 @@ from mailqueue.mail.accept.acceptance import (
     accept_shared,
 )
 from mailqueue.mail.accept.batches import find_batch
+from mailqueue.mail.accept.log_lines import log_batch
 from mailqueue.mail.model import NewBatch
 from mailqueue.projects.model import Scope
 
@@ -82,6 +84,7 @@ async def sent_to_many(
         ) from None
     if accepted.id is not None:
         call.name_after(accepted.id)
+    call.once_committed(partial(log_batch, call.caller.project, batch, accepted))
     warnings = _warnings(cc=request.cc, bcc=request.bcc, count=len(request.recipients))
     return _answer(accepted, [one.email for one in request.recipients], warnings)
 

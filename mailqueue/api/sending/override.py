@@ -17,6 +17,7 @@ from mailqueue.core.errors import InvalidField, NotFound
 from mailqueue.core.secret import Secret
 from mailqueue.mail.accept.acceptance import AcceptedBatch, find_repeated
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.log_lines import log_emails
 from mailqueue.mail.custom_smtp.queued import queue_batch_for, queue_for
 from mailqueue.mail.custom_smtp.send_now import send_now
 from mailqueue.mail.message.preview import fetched
@@ -80,10 +81,10 @@ async def _queued(call: RequestContext, email: NewEmail, server: CustomSmtpServe
     master = master_key_of(call.settings)
     async with call.connection() as conn:
         done = await queue_for(conn, email, server, caller=call.caller, master=master)
-        if done.status != "duplicate":
-            return Sent(done.id, done.status, done.reason)
-        before = await find_repeated(conn, done.id)
-        return Sent(before.id, before.status, before.reason)
+        if done.status == "duplicate":
+            before = await find_repeated(conn, done.id)
+            return Sent(before.id, before.status, before.reason)
+    return _logged(call, email, Sent(done.id, done.status, done.reason))
 
 
 async def batch_by_override(
@@ -126,13 +127,18 @@ async def _sent_now(call: RequestContext, email: NewEmail, server: CustomSmtpSer
         tracking=call.services.tracking,
     )
     if done.status != "duplicate":
-        return Sent(done.id, done.status, done.reason)
+        return _logged(call, email, Sent(done.id, done.status, done.reason))
     try:
         async with call.connection() as conn:
             before = await emails.find_state(conn, done.id, project_id=call.caller.project_id)
     except NotFound:
         return Sent(done.id, done.status, None)
     return Sent(done.id, before.status, before.reason)
+
+
+def _logged(call: RequestContext, email: NewEmail, sent: Sent) -> Sent:
+    call.once_committed(partial(log_emails, call.caller.project, [email], [sent]))
+    return sent
 
 
 def given_override(chosen: ChosenVersion | None, request: TemplateRequest) -> SendRequest:

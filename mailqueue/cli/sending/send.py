@@ -25,6 +25,7 @@ from mailqueue.db.fetch import Conn
 from mailqueue.mail.accept.acceptance import accept_one
 from mailqueue.mail.accept.enqueue import NewEmail
 from mailqueue.mail.accept.lists import EXPANDING, accept_for_list, is_list
+from mailqueue.mail.accept.log_lines import log_emails
 from mailqueue.operations.emails import explain
 from mailqueue.projects.ids import project_id_of
 from mailqueue.templates.cache import TemplateCache
@@ -146,6 +147,7 @@ async def _send(app: Opened, email: NewEmail, project: str, *, wait: bool) -> Se
         sent = await database.call(partial(_accepted, email=email, project=project))
         if not prints_json():
             click.echo(sent.id)
+        log_emails(project, [email], [None if sent.status == EXPANDING else sent])
         if sent.status == EXPANDING:
             why = f"workers make its emails: mailqueue email list --batch {sent.id}"
             return SentAndExplained(sent.id, sent.status, sent.reason, why)

@@ -15,6 +15,7 @@ from mailqueue.db.group_commit import GroupCommit, GroupLimits, Size, Waiter
 from mailqueue.db.pool import Pool, borrow
 from mailqueue.mail.accept.acceptance import accept, accept_messages
 from mailqueue.mail.accept.enqueue import NewEmail
+from mailqueue.mail.accept.log_lines import log_emails, log_message
 from mailqueue.mail.accept.raw import PreparedRaw
 from mailqueue.projects.keys.manage import in_force, not_in_force
 from mailqueue.projects.model import Caller
@@ -109,6 +110,7 @@ async def _accept_emails(
             waiter.fail(result)
         else:
             waiter.succeed(result)
+            log_emails(project, [waiter.item.mail], [result])
 
 
 async def _accept_messages(
@@ -123,6 +125,7 @@ async def _accept_messages(
     reach("submission.accepted")
     for waiter, result in zip(some, results, strict=True):
         waiter.succeed(result)
+        log_message(project, waiter.item.mail, result)
 
 
 def _by_project(group: Sequence[_Waiting[Mail]]) -> dict[str, list[_Waiting[Mail]]]:

@@ -7,36 +7,15 @@ import re
 from collections.abc import Iterable
 from uuid import UUID
 
-from mailqueue.core.trace_context import context_of
+from mailqueue.mail.correlation import correlation_of
 from mailqueue.mail.model import ClaimedEmail, SendOutcome
 from mailqueue.telemetry.log import get_logger, mask
 
-_IDS = ("conversation_id", "correlation_id", "traceparent")
-_ID = re.compile(r"[!-~]{1,200}")
 _WORD = re.compile(r"[^\s<>(),;:\"']+")
 MAX_ERROR_CHARACTERS = 300
 """Characters of an error that are logged."""
 
 log = get_logger(__name__)
-
-
-def correlation_of(email: ClaimedEmail) -> dict[str, str]:
-    """Return the ids in the custom data of an email that can be logged, masked where they have @.
-
-    Other values than printable ASCII of at most 200 characters are left out. A trace context is
-    also there as `trace_id` and `span_id`, by which logs are linked to traces.
-    """
-    data = email.custom_data
-    if not isinstance(data, dict):
-        return {}
-    found = {
-        key: mask(value) if "@" in value else value
-        for key in _IDS
-        if isinstance(value := data.get(key), str) and _ID.fullmatch(value)
-    }
-    if (context := context_of(data)) is not None:
-        found |= {"trace_id": context.trace_id, "span_id": context.span_id}
-    return found
 
 
 class CorrelationLog:
@@ -48,7 +27,7 @@ class CorrelationLog:
     def claimed(self, emails: Iterable[ClaimedEmail]) -> None:
         """Write that emails were claimed, and keep their ids until their outcomes."""
         for email in emails:
-            if email.custom_data is not None and (ids := correlation_of(email)):
+            if email.custom_data is not None and (ids := correlation_of(email.custom_data)):
                 fields = ids | {"attempt": email.attempts}
                 self._held[email.id, email.claim_no] = fields
                 recipient = mask(email.recipient_email)

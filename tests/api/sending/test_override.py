@@ -1,5 +1,6 @@
 """POST /v1/send with the caller's server: sent during the request, and no secret is stored."""
 
+import json
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,10 +9,12 @@ from typing import Any
 import pytest
 
 from mailqueue.db.pool import connect
+from mailqueue.mail.accept import log_lines
 from mailqueue.projects.keys.manage import issue_key
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.api.support.calling import HELLO, Calling, calling, error_of
+from tests.logged import log_of
 from tests.mail.custom_smtp.sending import LOGIN_EHLO, PASSWORD, USER
 from tests.mail.custom_smtp.sending import CustomSmtp as Office
 from tests.smtp.client.scripted import ScriptedServer, scripted
@@ -124,3 +127,17 @@ async def test_a_test_key_reaches_no_server(database: DatabaseSettings) -> None:
 
         assert (refused.status_code, error_of(refused)["field"]) == (422, "smtp_override")
         assert server.messages == []
+
+
+async def test_an_email_with_ids_has_one_log_line_with_its_result(
+    database: DatabaseSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = log_of(log_lines, monkeypatch)
+    async with serving(database) as (api, server):
+        ids = {"custom_data": {"correlation_id": "81"}}
+        for _ in range(2):
+            sent = await api.send(body(server, **ids), Idempotency_Key="81")
+
+    (line,) = map(json.loads, written.getvalue().splitlines())
+    assert (line["email_id"], line["status"]) == (sent.json()["id"], "sent")
+    assert PASSWORD not in written.getvalue().decode()

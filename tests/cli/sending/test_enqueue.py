@@ -1,5 +1,6 @@
 """`mailqueue enqueue`: one mail for each line, once, also after interruptions."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from mailqueue.mail.accept import log_lines
 from tests import make
 from tests.cli.sending.mailing import PEOPLE, Folder
+from tests.logged import log_of
 
 
 def test_each_line_becomes_its_mail(folder: Folder) -> None:
@@ -166,3 +169,19 @@ def test_killed_in_the_middle_and_run_again_every_line_is_queued_once(folder: Fo
     addresses = [mail[0] for mail in folder.mails()]
     assert len(addresses) == len(set(addresses)) == lines
     assert folder.cli("verify").exit_code == 0
+
+
+def test_lines_with_ids_are_logged_once_and_a_trial_is_not(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = log_of(log_lines, monkeypatch)
+    asked = ("--custom-data", '{"correlation_id": "81"}')
+    folder.enqueue(PEOPLE, *asked, "--dry-run")
+    assert written.getvalue() == b""
+
+    for _ in range(2):
+        assert folder.enqueue(PEOPLE, *asked).exit_code == 0
+
+    found = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert [line["recipient"] for line in found] == ["a***@example.com", "b***@example.com"]
+    assert {line["correlation_id"] for line in found} == {"81"}

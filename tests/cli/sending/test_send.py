@@ -14,9 +14,11 @@ import pytest
 from mailqueue.core.secret import Secret
 from mailqueue.db.fetch import Conn
 from mailqueue.db.pool import connect
+from mailqueue.mail.accept import log_lines
 from mailqueue.settings.environment import DatabaseSettings
 from tests import make
 from tests.cli.support.invoked import Cli
+from tests.logged import log_of
 
 HELLO = ("send", "--to", "Ann <ann@example.com>", "--subject", "Hello", "--text", "Hi Ann")
 
@@ -269,3 +271,16 @@ def test_mail_to_the_name_of_a_list_prints_the_batch(on_fresh_db: Cli) -> None:
         refused = on_fresh_db(*to_list, *given)
         assert refused.exit_code == code, refused.output
         assert why in refused.stderr
+
+
+def test_an_email_with_ids_has_a_log_line_beside_the_output(
+    on_fresh_db: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = log_of(log_lines, monkeypatch)
+    data = '{"correlation_id": "81"}'
+    result = on_fresh_db(*HELLO, "--custom-data", data, "--idempotency-key", "81")
+    on_fresh_db(*HELLO, "--custom-data", data, "--idempotency-key", "81")
+
+    (line,) = map(json.loads, written.getvalue().splitlines())
+    assert line["email_id"] == result.stdout.strip()
+    assert (line["correlation_id"], line["recipient"]) == ("81", "a***@example.com")

@@ -14,6 +14,7 @@ from mailqueue.contract.suppression import BadLine
 from mailqueue.core.crashpoints import reach
 from mailqueue.core.errors import InvalidField
 from mailqueue.mail.accept.acceptance import Numbered, accept, statements_of
+from mailqueue.mail.accept.log_lines import log_emails
 from mailqueue.templates.cache import TemplateCache
 
 
@@ -91,8 +92,11 @@ async def _commit(
         is_trial=job.is_trial,
         templates=job.template_cache,
     )
+    results = await database.call(accepting)
+    if not job.is_trial:
+        log_emails(job.project, emails, results)
     refused = []
-    for (line, _), result in zip(batch, await database.call(accepting), strict=True):
+    for (line, _), result in zip(batch, results, strict=True):
         match result:
             case InvalidField():
                 refused.append(BadLine(line, result.why, result.field))
