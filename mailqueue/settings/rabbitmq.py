@@ -13,6 +13,8 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from mailqueue.core.errors import ConfigError
 from mailqueue.core.secret import Secret
+from mailqueue.settings.commands import SecretCommand
+from mailqueue.settings.secret_files import CommandVariable, command_of
 
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _NAME = re.compile(r"[!-+\--<>-~]{1,200}")  # printable, without "=" and ","
@@ -70,33 +72,56 @@ class RabbitSettings:
     delivery_limit: int = 20
     heartbeat_s: int = 30
     password_file: Path | None = None
+    password_command: SecretCommand | None = None  # prints the password of each connection
     ca: Path | None = None  # None: those of the system
     certificate: Path | None = None
     certificate_key: Path | None = None
 
-    def url_with_password(self) -> str:
-        """Return the URL with the password of the file, if there is one.
+    def check(self) -> None:
+        """Check that there is a broker, and the file of its password; no program is run.
 
         Raises:
             ConfigError: there is no broker, or the file cannot be read.
         """
-        if self.url is None:
-            raise ConfigError(
-                "MAILQUEUE_RABBITMQ_URL: required, such as amqps://user:password@host/vhost"
-            )
-        if self.password_file is None:
-            return self.url.reveal()
-        try:
-            password = self.password_file.read_text().strip()
-        except OSError as exc:
-            raise ConfigError(
-                f"MAILQUEUE_RABBITMQ_PASSWORD_FILE: {self.password_file}: {exc.strerror}"
-            ) from exc
-        parts = urlsplit(self.url.reveal())
+        self._needed_url()
+        if self.password_command is None:
+            self._password()
+
+    def url_with_password(self) -> str:
+        """Return the URL with the password of the file or the program, if there is one.
+
+        Blocks until the program ends.
+
+        Raises:
+            ConfigError: there is no broker, the file cannot be read, or the program fails.
+        """
+        url, password = self._needed_url(), self._password()
+        if password is None:
+            return url
+        parts = urlsplit(url)
         user, _, host = parts.netloc.rpartition("@")
         user = user.partition(":")[0] or "guest"
         netloc = f"{user}:{quote(password, safe='')}@{host}"
         return urlunsplit(parts._replace(netloc=netloc))
+
+    def _needed_url(self) -> str:
+        if self.url is None:
+            raise ConfigError(
+                "MAILQUEUE_RABBITMQ_URL: required, such as amqps://user:password@host/vhost"
+            )
+        return self.url.reveal()
+
+    def _password(self) -> str | None:
+        if self.password_command is not None:
+            return self.password_command.run().reveal()
+        if self.password_file is None:
+            return None
+        try:
+            return self.password_file.read_text().strip()
+        except OSError as exc:
+            raise ConfigError(
+                f"MAILQUEUE_RABBITMQ_PASSWORD_FILE: {self.password_file}: {exc.strerror}"
+            ) from exc
 
 
 def parse_url(text: str) -> Secret:
@@ -194,6 +219,7 @@ class RabbitVariables(BaseSettings):
 
     rabbitmq_url: UrlVariable = None
     rabbitmq_password_file: Path | None = None
+    rabbitmq_password_command: CommandVariable = None
     rabbitmq_queues: QueueList = ()
     rabbitmq_bindings: BindingList = ()
     rabbitmq_publish: RuleList = ()
@@ -218,6 +244,9 @@ def rabbitmq_of(env: RabbitVariables) -> RabbitSettings:
         delivery_limit=env.rabbitmq_delivery_limit,
         heartbeat_s=env.rabbitmq_heartbeat,
         password_file=env.rabbitmq_password_file,
+        password_command=command_of(
+            "RABBITMQ_PASSWORD", env.rabbitmq_password_file, env.rabbitmq_password_command
+        ),
         ca=env.rabbitmq_ca,
         certificate=env.rabbitmq_certificate,
         certificate_key=env.rabbitmq_certificate_key,

@@ -80,8 +80,20 @@ def password_command(env: SecretFileVariables) -> SecretCommand | None:
     Raises:
         ConfigError: a file with a password is named too.
     """
-    variable, argv = "DATABASE_PASSWORD", env.database_password_command
-    _refuse_two(variable, {"_FILE": env.database_password_file, "_COMMAND": argv})
+    return command_of(
+        "DATABASE_PASSWORD", env.database_password_file, env.database_password_command
+    )
+
+
+def command_of(
+    variable: str, path: Path | None, argv: tuple[str, ...] | None
+) -> SecretCommand | None:
+    """Return the program that prints a secret whenever it is needed; None if none is named.
+
+    Raises:
+        ConfigError: a file with the secret is named too.
+    """
+    _refuse_two(variable, {"_FILE": path, "_COMMAND": argv})
     return None if argv is None else SecretCommand(f"{variable}_COMMAND", argv)
 
 

@@ -26,7 +26,7 @@ def broker_of(settings: RabbitSettings) -> Broker:
     Raises:
         ConfigError: a setting or the package is missing.
     """
-    settings.url_with_password()
+    settings.check()
     broker: Broker = _adapter("consumer").RabbitBroker(settings)
     return broker
 
@@ -61,7 +61,7 @@ def publishers_of(settings: RabbitSettings) -> dict[str, Publisher]:
     """
     if settings.url is None:
         return {}
-    settings.url_with_password()
+    settings.check()
     return {"rabbitmq": _adapter("publisher").RabbitPublisher(settings, encode)}
 
 

@@ -90,6 +90,37 @@ def test_the_password_of_the_database_is_in_a_file_or_printed(
         load_settings()
 
 
+def test_the_password_of_rabbitmq_is_printed_when_it_is_needed_and_no_earlier(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given(
+        monkeypatch,
+        tmp_path,
+        RABBITMQ_URL="amqps://shop:old@rabbitmq.example.com/shop",
+        RABBITMQ_PASSWORD_COMMAND=f"sh -c 'echo x >>{tmp_path}/runs; echo p@ss/word'",
+    )
+    settings = load_settings().rabbitmq
+    settings.check()
+    assert not (tmp_path / "runs").exists()
+
+    for _ in range(2):
+        found = settings.url_with_password()
+        assert found == "amqps://shop:p%40ss%2Fword@rabbitmq.example.com/shop"
+    assert (tmp_path / "runs").read_text() == "x\nx\n"
+    assert "echo" not in repr(settings)
+
+
+def test_the_password_of_rabbitmq_is_in_a_file_or_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given(
+        monkeypatch, tmp_path, RABBITMQ_PASSWORD_COMMAND="false", RABBITMQ_PASSWORD_FILE="/password"
+    )
+
+    with pytest.raises(ConfigError, match=r"RABBITMQ_PASSWORD_FILE: set either it or .*COMMAND"):
+        load_settings()
+
+
 @pytest.mark.parametrize(
     ("program", "why"),
     [

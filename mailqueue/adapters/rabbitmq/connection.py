@@ -81,7 +81,7 @@ class RabbitConnection:
 
     async def _connect(self) -> AbstractConnection:
         given = self._settings
-        url = URL(given.url_with_password())
+        url = URL(await self._url())
         if "heartbeat" not in url.query:  # aio-pika reads it from the URL alone
             url = url.update_query(heartbeat=given.heartbeat_s)
         return await aio_pika.connect(
@@ -91,6 +91,16 @@ class RabbitConnection:
             client_properties={"connection_name": self._name},
             connection_class=ReadableConnection,
         )
+
+    async def _url(self) -> str:
+        """Return the URL with the password; a program that prints it runs in a thread."""
+        given = self._settings
+        if given.password_command is None:
+            return given.url_with_password()
+        try:
+            return await asyncio.to_thread(given.url_with_password)
+        except ConfigError as exc:
+            raise BrokerUnavailable(f"RabbitMQ at {self.address}: {exc}") from exc
 
 
 @contextmanager
