@@ -3,7 +3,6 @@ mail.
 """
 
 import asyncio
-import json
 import smtplib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,8 @@ from uuid import UUID
 import pytest
 
 from mailqueue.db.fetch import Conn
-from mailqueue.mail.accept import log_lines
 from mailqueue.projects.keys.manage import issue_key, revoke_key
 from tests import make
-from tests.logged import log_of
 from tests.submission.programs import (
     RunningSubmission,
     answered,
@@ -299,26 +296,3 @@ async def test_a_client_beyond_the_rate_for_too_long_is_disconnected(
     assert codes.count(450) == 10
     for code, said in found:
         assert code == 250 or said.startswith("4.7.0 too many messages, try again in ")
-
-
-async def test_a_message_with_ids_has_a_log_line_and_its_repetition_none(
-    smtp: RunningSubmission, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = log_of(log_lines, monkeypatch)
-    told = message(
-        Subject="Logged",
-        **{"Message-ID": "<81@example.com>", "X-Mailqueue-Custom-Data": '{"correlation_id": "81"}'},
-    )
-    people = [f"annabel{n}@example.com" for n in range(51)]
-
-    def send() -> None:
-        with smtp.client() as client:
-            for _ in range(2):
-                client.send_message(told, to_addrs=people)
-            client.send_message(message(Subject="Not logged"))
-
-    await beside(send)
-
-    (line,) = (json.loads(one) for one in written.getvalue().splitlines())
-    assert (line["event"], line["emails"]) == ("email.accepted", 2)
-    assert (line["correlation_id"], line["recipient"]) == ("81", "ann***@example.com")
