@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, cast
 from uuid import UUID
 
 from psycopg import DatabaseError, Rollback
@@ -144,18 +144,21 @@ async def unpark(conn: Conn, queue: str, worker: int) -> None:
     await fetch.run(conn, sql.UNPARK_WORKER, {"queue": queue, "worker": worker})
 
 
-def statement(spec: QueueSpec, shared: S, columns: tuple[str, ...] = ()) -> S:
-    """Return a statement of ROW_STATEMENTS for the functions of one queue table."""
-    return replace(shared, query=_query(spec, shared, columns))
+class _OfTable(Protocol):
+    def __call__(self, spec: QueueSpec, shared: S, columns: tuple[str, ...] = ()) -> S: ...
 
 
 @cache
-def _query(spec: QueueSpec, shared: Statement, columns: tuple[str, ...]) -> bytes:
+def _statement(spec: QueueSpec, shared: Statement, columns: tuple[str, ...] = ()) -> Statement:
     verb = shared.name.removesuffix("_rows")
     slots: dict[str, Composable] = {verb: Identifier("mailqueue", f"{verb}_{spec.table}")}
     if columns:
         slots["columns"] = TEXT(", ").join(Identifier("q", column) for column in columns)
-    return shared.format(**slots).query
+    return replace(shared, query=shared.format(**slots).query)
+
+
+statement = cast("_OfTable", _statement)  # `cache` forgets the type of what is given
+"""Return a statement of ROW_STATEMENTS for the functions of one queue table."""
 
 
 async def isolate_claim(conn: Conn, table: str) -> None:

@@ -24,16 +24,16 @@ $$;
 COMMENT ON FUNCTION mailqueue.mention_condition(oid) IS
     'SQL condition on a row t: whether any of its columns names $1.';
 
--- What replaces the person in a text: no second row has the same in a column of a unique index, and no text gets
--- longer where a constraint bounds it. Erased contacts all have the one address, which their index leaves out. Both are
+-- What replaces the person in a text: no second row has the same in a column of a unique index, and no text is longer
+-- than a constraint lets it be. Erased contacts all have the one address, which their index leaves out. Both are
 -- lists, and not read from the catalog, which each erasure would do for each column.
 CREATE OR REPLACE FUNCTION mailqueue.mention_replaced(p_table oid, p_column text) RETURNS text
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, mailqueue, pg_temp
 AS $$
-    SELECT format(CASE WHEN n.name = ANY ('{broadcasts.name,bulk_operations.to_sender,bulk_operations.verb,'
-                                          'projects.description,tracked_links.url,webhooks.description}'::text[])
-                       THEN 'left(%1$s, greatest(length(t.%2$I), 50))' ELSE '%1$s' END,
+    SELECT format(coalesce('left(%1$s, ' || (jsonb '{"broadcasts.name": 200, "bulk_operations.to_sender": 200,
+                      "bulk_operations.verb": 200, "projects.description": 2000, "tracked_links.url": 8192,
+                      "webhooks.description": 500}' ->> n.name) || ')', '%1$s'),
                   format('regexp_replace(t.%I, $1, %s, ''gi'')', p_column,
                          CASE WHEN n.name = ANY ('{ab_test_variants.name,archived_days.status,bounce_list.email,'
                                    'broker_queues.name,consumers.name,dead_letters.queue,inbox_actions.rule,'
@@ -44,8 +44,7 @@ AS $$
                                    'trace_export.name,tracking_gaps.gap,unsubscribe_list.category,'
                                    'unsubscribe_list.email,waiters.queue,workspace_rates.workspace}'::text[])
                               THEN '''erased-'' || md5(gen_random_uuid()::text) || substr($2, strpos($2, ''@''))'
-                              ELSE '$2' END),
-                  p_column)
+                              ELSE '$2' END))
       FROM (SELECT p_table::regclass::text || '.' || p_column AS name) AS n
 $$;
 COMMENT ON FUNCTION mailqueue.mention_replaced(oid, text) IS
